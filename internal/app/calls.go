@@ -24,6 +24,7 @@ func (a *App) newCalls(
 	return callkit.New(ctx, callkit.Deps{
 		Settings: s.Calls, Host: s.Server.Host, Local: a.localCalls(), Node: a.res.node, OracleName: s.Oracle.Name,
 		Signer: signer, Guard: a.identity, Oracle: o, Gateway: gateway, Access: access, Uploads: uploads,
+		Speech: a.documents.InForce(), Works: a.documents.Speech,
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Bus: a.res.bus, Metrics: a.res.metrics,
 		Log: a.opt.Log,
 	})

@@ -19,8 +19,6 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordocsql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
-	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
-	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints/endpointshttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 )
@@ -38,8 +36,8 @@ type operatorDocs struct {
 func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, operatorDocs, error) {
 	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
 	d, err := oracledocs.Put(shelf, oracledocs.Deps{
-		Settings: opt.Settings.Oracle, SealKey: opt.Settings.Identity.OracleKey, Getenv: opt.Getenv, Guides: docs.Guides,
-		Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
+		Settings: opt.Settings.Oracle, Calls: opt.Settings.Calls, SealKey: opt.Settings.Identity.OracleKey,
+		Getenv: opt.Getenv, Guides: docs.Guides, Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
 	})
 	if err != nil {
 		return nil, operatorDocs{}, err
@@ -69,20 +67,19 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	a.documents = d
-	checker := endpoints.NewChecker(d.Models.Value, time.Now)
 	out := part{
 		name: "operator documents",
 		surfaces: []httpserver.Surface{
 			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(r *http.Request) string {
 				return httpserver.OperatorOf(r.Context()).Name
 			}}),
-			endpointshttp.Surface(checker),
+			d.Surface(),
 		},
 		workers: map[string]func(context.Context) error{"changes": shelf.Run},
 	}
 	if a.serves("oracle") {
 		out.workers["first look"] = d.WarnOfModels
-		out.causes = &causes.Part{Name: "models", Costly: true, Look: checker.Troubles}
+		out.causes = &causes.Part{Name: "models", Costly: true, Look: d.Answers.Troubles}
 	}
 	return out, nil
 }
@@ -108,7 +105,7 @@ func OperatorDocs(ctx context.Context, opt Options, use func(*operatordoc.Shelf)
 }
 
 // documents tells what is wrong with the operator's documents, and has the models
-// say a word.
+// and the services of speech say a word.
 func (e examination) documents(ctx context.Context, opt Options) {
 	opt.Settings, opt.Log = *e.s, slog.New(slog.DiscardHandler) // with its keys; what is wrong is reported
 	shelf, d, err := openOperatorDocs(ctx, e.r, opt)
@@ -124,11 +121,11 @@ func (e examination) documents(ctx context.Context, opt Options) {
 	const remedy = "correct the document of models, its key, or MODEL"
 	set := d.Models.Value()
 	e.report("models", "nothing is known against the models", errors.Join(set.Warnings(time.Now())...), remedy)
-	for _, f := range set.Probe(ctx, true) {
+	for _, f := range append(set.Probe(ctx, true), set.ProbeSpeech(ctx)...) {
+		var problem error
 		if f.Problem != "" {
-			e.report("models", "", errors.New(f.Text()), remedy)
-			continue
+			problem = errors.New(f.Text())
 		}
-		e.tell(Finding{Part: "models", Text: f.Text()})
+		e.report(f.Part(), f.Text(), problem, remedy)
 	}
 }

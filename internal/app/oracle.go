@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/castalia-org/castalia/internal/app/callkit"
+	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -15,7 +16,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/face/mcpface"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
-	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
@@ -59,7 +59,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity,
-		Provider:     endpoints.InForce{Document: a.documents.Models},
+		Provider:     a.documents.InForce(),
 		Instructions: a.documents.Instructions.Value, Suggest: suggest,
 		Oracle: oracle.Identity{
 			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID,
@@ -112,6 +112,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		name: "oracle", writes: true,
 		surfaces: append([]httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.Surface}, o.Faces...),
 		workers:  workers,
+		causes:   &causes.Part{Name: "speech", Costly: true, Look: a.documents.Speech.Troubles},
 		stop:     func() error { end(); return calls.Close() },
 	}}, nil
 }

@@ -1,5 +1,4 @@
-// Package callkit puts live calls together: media, speech services, recordings and
-// routes, as the settings of a node ask for them.
+// Package callkit puts live calls together: media, recordings and routes, as the settings of a node ask for them.
 //
 // It holds no rule of calls, and refuses settings that no call could be made with.
 // What it opened is closed again when it fails.
@@ -26,7 +25,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callhttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callrtc"
-	"github.com/castalia-org/castalia/internal/service/oracle/call/callspeech"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 )
@@ -45,6 +43,9 @@ type Deps struct {
 	Oracle  *oraclekit.Oracle
 	Gateway *oraclesocket.Gateway
 	Access  oraclekit.Access
+	// Speech are the services of calls, Works tells whether they answer.
+	Speech call.SpeechServices
+	Works  callhttp.Speech
 	// Uploads are the file store's, where recordings go; without them nothing is recorded.
 	Uploads *httpserver.Surface
 
@@ -97,10 +98,7 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 	}
 	deps := call.Deps{
 		Store: d.Oracle.Store, Endpoint: l.endpoint, Signer: d.Signer, Guard: d.Guard, Pages: d.Gateway,
-		Oracle: d.Oracle.Spoken(), Bus: d.Bus, Log: d.Log,
-	}
-	if err = speech(&deps, s); err != nil {
-		return nil, errors.Join(err, l.Close())
+		Oracle: d.Oracle.Spoken(), Speech: d.Speech, Bus: d.Bus, Log: d.Log,
 	}
 	if d.Uploads != nil {
 		if deps.Archive, err = oraclekit.Recordings(*d.Uploads, d.Access); err != nil {
@@ -112,36 +110,13 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 	})
 	d.Gateway.TakeCalls(l.Service)
 	l.Surface = d.Oracle.Gated(callhttp.Surface(callhttp.Deps{
-		Calls: l.Service, Authenticate: d.Authenticate, CORS: d.CORS,
+		Calls: l.Service, Speech: d.Works, Authenticate: d.Authenticate, CORS: d.CORS,
 	}))
 	m := d.Metrics
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
 	m.CounterFunc("call_utterances_total", "Times that callers said something.", func() float64 { return float64(l.Stats().Utterances) })
 	m.CounterFunc("calls_total", "Calls that were made on this node.", func() float64 { return float64(l.Stats().Served) })
 	return l, nil
-}
-
-// speech adds the services that understand and speak, where they are given.
-func speech(d *call.Deps, s config.Calls) error {
-	if s.HearURL.Given() {
-		hearing, err := callspeech.New(callspeech.Config{
-			BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.HearModel,
-		})
-		if err != nil {
-			return fmt.Errorf("SPEECH_TO_TEXT_URL: %w", err)
-		}
-		d.Hearing = hearing
-	}
-	if s.VoiceURL.Given() {
-		voice, err := callspeech.New(callspeech.Config{
-			BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.VoiceModel, Voice: s.Voice,
-		})
-		if err != nil {
-			return fmt.Errorf("TEXT_TO_SPEECH_URL: %w", err)
-		}
-		d.Voice = voice
-	}
-	return nil
 }
 
 // newRelay makes the embedded relay.

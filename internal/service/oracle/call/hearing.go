@@ -35,7 +35,7 @@ func (t *talk) heard(pcm []int16) {
 		return
 	}
 	defer t.l.s.utterances.Add(1)
-	if t.l.s.deps.Hearing == nil {
+	if t.l.s.hearing() == nil {
 		t.releaseVoice()
 		t.explain(found.Utterance)
 		return
@@ -128,7 +128,7 @@ func (t *talk) detect(pcm []int16) (callsound.Detection, *early) {
 	if found.GoesOn || found.Nothing {
 		t.forgetEarly()
 	}
-	if found.Pause != nil && t.l.s.deps.Hearing != nil && t.asking.Take(time.Now()) {
+	if found.Pause != nil && t.l.s.hearing() != nil && t.asking.Take(time.Now()) {
 		t.understandEarly(found.Pause)
 	}
 	if found.Utterance == nil {
@@ -230,7 +230,11 @@ func (t *talk) understand(s said) string {
 
 // transcribe asks the speech service.
 func (t *talk) transcribe(ctx context.Context, sound []int16) (string, error) {
-	text, err := t.l.s.deps.Hearing.Transcribe(ctx,
+	hearing := t.l.s.hearing()
+	if hearing == nil { // it was there when this was said
+		return "", errDeaf
+	}
+	text, err := hearing.Transcribe(ctx,
 		Speech{WAV: callsound.WAV(sound, callsound.HeardRate), Language: t.l.rec.Language})
 	if err != nil {
 		return "", err

@@ -34,7 +34,7 @@ type Pages interface {
 	oracle.Publisher
 }
 
-// Deps is what a Service needs. Hearing, Voice and Archive may be nil.
+// Deps is what a Service needs. Speech and Archive may be nil.
 type Deps struct {
 	Store    Store
 	Endpoint Endpoint
@@ -42,8 +42,7 @@ type Deps struct {
 	Guard    Guard
 	Pages    Pages
 	Oracle   Oracle
-	Hearing  SpeechToText
-	Voice    TextToSpeech
+	Speech   SpeechServices
 	Archive  Archive
 	Bus      bus.Bus
 	Log      *slog.Logger
@@ -213,7 +212,7 @@ func (s *Service) unreserve() {
 }
 
 func (s *Service) view(r Record) View {
-	v := View{Record: r, MaxLength: s.cfg.MaxLength, Hearing: s.deps.Hearing != nil, Speaks: s.deps.Voice != nil}
+	v := View{Record: r, MaxLength: s.cfg.MaxLength, Hearing: s.hearing() != nil, Speaks: s.voice() != nil}
 	if r.Status != Ended {
 		id := identify(s.deps.Signer, r)
 		v.Identity, v.Servers = &id, s.deps.Endpoint.Servers(r.Owner, r.ExpiresAt)

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,43 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
+)
+
+// SpeechServices are what understands and speaks at the moment. Either is nil where
+// there is none; operators change them while calls go on.
+type SpeechServices interface {
+	Hearing() SpeechToText
+	Voice() TextToSpeech
+}
+
+func (s *Service) hearing() SpeechToText {
+	if s.deps.Speech == nil {
+		return nil
+	}
+	return s.deps.Speech.Hearing()
+}
+
+func (s *Service) voice() TextToSpeech {
+	if s.deps.Speech == nil {
+		return nil
+	}
+	return s.deps.Speech.Voice()
+}
+
+var errDeaf = fault.New(fault.Unavailable, "Nothing here understands speech.")
+
+// ErrBrokeOff is that of a sound that ends before its text, where the next text can
+// be spoken all the same: another service is there.
+var ErrBrokeOff = errors.New("the voice broke off, and another one goes on")
+
+// Working tells callers whether a half of speech is of use before they call.
+type Working string
+
+// How a half of speech is.
+const (
+	Works     Working = "works"
+	Away      Working = "away" // no service answers
+	NoService Working = "none"
 )
 
 // SpeechToText understands speech.

@@ -158,7 +158,7 @@ func (t *talk) attach(peer Peer) {
 	state := t.state
 	t.mu.Unlock()
 	t.send(helloFrame{
-		Type: "hello", CallID: t.l.rec.ID, Speech: SpeechState{STT: t.l.s.deps.Hearing != nil, TTS: t.l.s.deps.Voice != nil},
+		Type: "hello", CallID: t.l.rec.ID, Speech: SpeechState{STT: t.l.s.hearing() != nil, TTS: t.l.s.voice() != nil},
 	})
 	t.send(stateFrame{Type: "state", State: state})
 	if r := t.l.recorder; r.on() {
@@ -178,7 +178,7 @@ func (t *talk) warn() {
 	}
 	const text = "This call is being recorded into your files."
 	t.caption("recording", text, true)
-	if t.l.s.deps.Voice != nil {
+	if t.l.s.voice() != nil {
 		t.done.Go(func() {
 			if err := t.speak(t.ctx, text, nil); err != nil && t.ctx.Err() == nil {
 				t.log.Warn("the notice of a recording was not spoken", slog.String("event", "recording.notice_failed"), slog.Any("error", err))
@@ -197,18 +197,19 @@ func (t *talk) notRecorded(why string) {
 // call works and explains itself without any account.
 func (t *talk) greet() {
 	var text string
-	switch s := t.l.s; {
-	case s.deps.Hearing == nil && s.deps.Voice == nil:
+	hearing, voice := t.l.s.hearing(), t.l.s.voice()
+	switch {
+	case hearing == nil && voice == nil:
 		text = "You are connected. No speech services are configured here: type what you want to say, and read the captions."
-	case s.deps.Hearing == nil:
+	case hearing == nil:
 		text = "You are connected. Nothing here understands speech yet: type what you want to say."
-	case s.deps.Voice == nil:
+	case voice == nil:
 		text = "You are connected. Speak, and read the captions: no voice is configured here."
 	default:
 		return
 	}
 	t.caption("greeting", text, true)
-	if t.l.s.deps.Voice == nil {
+	if voice == nil {
 		sound := callsound.Tone(callsound.SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
 		t.done.Go(func() { _ = t.speaker.Add(t.ctx, sound) }) // unsaid when the call ends first
 	}
@@ -451,7 +452,7 @@ func push(ctx context.Context, lines chan<- string, line string) error {
 }
 
 // voice speaks lines, with a caption for each as it begins. A voice that fails
-// once is left out for the rest of the reply.
+// is left out for the rest of the reply, unless another one goes on.
 func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *calltext.Told) {
 	var (
 		all    string
@@ -472,10 +473,12 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *
 			continue
 		}
 		if err := t.speakLine(ctx, line, told); err != nil && ctx.Err() == nil {
-			broken = true
+			broken = !errors.Is(err, ErrBrokeOff)
 			told.Shown(line)
 			t.log.Warn("a sentence was not spoken", slog.String("event", "call.voice_failed"), slog.Any("error", err))
-			t.trouble("speech_failed", "My voice is away: please read on.")
+			if broken {
+				t.trouble("speech_failed", "My voice is away: please read on.")
+			}
 		}
 	}
 	if all != "" && !errors.Is(context.Cause(ctx), errInterrupted) { // which says what was heard
@@ -486,7 +489,7 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *
 // speakLine speaks a line of an answer, and keeps account of it. What the built-in
 // voice would say can be read only.
 func (t *talk) speakLine(ctx context.Context, line string, told *calltext.Told) error {
-	if t.l.s.deps.Voice == nil {
+	if t.l.s.voice() == nil {
 		told.Shown(line)
 		return t.speak(ctx, line, nil)
 	}
@@ -499,7 +502,7 @@ func (t *talk) speakLine(ctx context.Context, line string, told *calltext.Told) 
 func (t *talk) speak(ctx context.Context, line string, queued func(whole bool)) error {
 	ctx, cancel := context.WithTimeout(ctx, speakTime)
 	defer cancel()
-	voice := t.l.s.deps.Voice
+	voice := t.l.s.voice()
 	if voice == nil {
 		voice = Tone{}
 	}

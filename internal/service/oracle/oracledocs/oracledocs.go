@@ -12,10 +12,12 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/guidebook"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints/endpointshttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/wire"
 )
@@ -23,6 +25,8 @@ import (
 // Deps is what a deployment has.
 type Deps struct {
 	Settings config.Oracle
+	// Calls has the services of speech of a document that names none.
+	Calls config.Calls
 	// SealKey guards keys of endpoints that are stored.
 	SealKey []byte
 	// Getenv returns a variable that a document refers to; nil knows none.
@@ -40,7 +44,9 @@ type Deps struct {
 type Documents struct {
 	Instructions *operatordoc.Document[instructions.Instructions]
 	Models       *operatordoc.Document[*endpoints.Set]
-	log          *slog.Logger
+	// Answers tells whether the models answer, Speech whether the services of calls do.
+	Answers, Speech *endpoints.Checker
+	log             *slog.Logger
 }
 
 // Put puts the documents on the shelf.
@@ -62,17 +68,32 @@ func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 	if s.Provider == "anthropic" {
 		v.HasBase, v.HasKey = s.AnthropicBase.Given(), s.AnthropicKey.Reveal() != ""
 	}
+	c := d.Calls
 	def, err := endpoints.Definition(endpoints.Config{
 		Guide: builtIn, Getenv: d.variable, Seal: sealing.Sealer{Key: d.SealKey, Purpose: endpoints.Purpose},
+		Speech: endpoints.SpeechVariables{
+			HearURL: c.HearURL.Reveal(), HearModel: c.HearModel, VoiceURL: c.VoiceURL.Reveal(), VoiceModel: c.VoiceModel,
+			Voice: c.Voice, Key: c.SpeechKey.Reveal(),
+		},
 		Wire: wire.Config{Connect: s.ConnectTimeout, FirstChunk: s.FirstToken, Idle: s.IdleTimeout},
 		Log:  d.Log.With(slog.String("part", "model")), Now: d.Now,
 	}, v, s.Models, s.ModelsFile)
 	if err != nil {
 		return nil, err
 	}
-	out.Models, err = operatordoc.Put(shelf, def)
-	return out, err
+	if out.Models, err = operatordoc.Put(shelf, def); err != nil {
+		return nil, err
+	}
+	out.Answers = endpoints.NewChecker(out.Models.Value, time.Now)
+	out.Speech = endpoints.NewSpeechChecker(out.Models.Value, time.Now)
+	return out, nil
 }
+
+// InForce is what the document of models says at the moment, to be asked.
+func (d *Documents) InForce() endpoints.InForce { return endpoints.InForce{Document: d.Models} }
+
+// Surface is how operators ask whether their models and services answer.
+func (d *Documents) Surface() httpserver.Surface { return endpointshttp.Surface(d.Answers, d.Speech) }
 
 // variable returns what documents may refer to: settings of this kind wherever
 // they were given, and the environment.

@@ -7,6 +7,7 @@
 package callhttp
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -25,9 +26,16 @@ import (
 
 // Deps is what the surface serves.
 type Deps struct {
-	Calls        *call.Service
+	Calls *call.Service
+	// Speech tells whether the services of calls answer; nil knows nothing of them.
+	Speech       Speech
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
+}
+
+// Speech tells whether each half of speech is of use.
+type Speech interface {
+	SpeechWorks(ctx context.Context) (ears, voice call.Working, err error)
 }
 
 type api struct {
@@ -65,6 +73,12 @@ func Surface(d Deps) httpserver.Surface {
 			Doc:     "Without sessionId: your calls that have not ended, of all sessions. A page can go on with one of them: see docs/guides/calls.md.",
 			Params:  []httpserver.Param{{Name: "sessionId", In: "query"}},
 			Replies: []httpserver.Reply{{Status: 200, Body: List{}}, bad, unknown},
+		},
+		{
+			Method: "GET", Pattern: "/calls/speech", Summary: "Whether calls can hear and speak", Tags: tags, Handler: a.speech,
+			Doc: "For a page that wants to say so before it asks for the microphone. Services are asked at most every half minute: " +
+				"this may take as long as they do.",
+			Replies: []httpserver.Reply{{Status: 200, Body: SpeechBody{}}},
 		},
 		{
 			Method: "GET", Pattern: "/calls/{callId}", Summary: "Read a call", Tags: tags, Params: []httpserver.Param{id}, Handler: a.get,
@@ -223,7 +237,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if draining := httpserver.Draining(r.Context()); draining != nil {
-		a.drain.Do(func() { go a.drainWith(draining) })
+		a.drain.Do(func() { go a.drainWith(draining) }) //nolint:contextcheck // it waits for longer than the request
 	}
 	var body CreateBody
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
@@ -287,6 +301,24 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 func (b PatchBody) problems() []string {
 	var list []string
 	if b.CallStatus != string(call.Active) && b.CallStatus != string(call.Ended) {
+// SpeechBody says what becomes of speech in calls: it works, none is set (callers
+// type and read), or what is set does not answer (away).
+type SpeechBody struct {
+	Hearing call.Working `json:"hearing"`
+	Voice   call.Working `json:"voice"`
+}
+
+func (a *api) speech(w http.ResponseWriter, r *http.Request) error {
+	body := SpeechBody{Hearing: call.NoService, Voice: call.NoService}
+	if a.deps.Speech != nil {
+		var err error
+		if body.Hearing, body.Voice, err = a.deps.Speech.SpeechWorks(r.Context()); err != nil {
+			return err
+		}
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
 		list = append(list, "callStatus must be one of the following values: active, ended")
 	}
 	for _, at := range []struct{ name, text string }{{"callStartedAt", b.CallStartedAt}, {"callEndedAt", b.CallEndedAt}} {

@@ -4,8 +4,9 @@
 // It promises that a service that is slow, silent, cut off or talking nonsense
 // costs one utterance or one sentence and never the call: every wait has an end,
 // every answer a bound, and a transcription is tried once more when the service
-// says that it may help. Sound is spoken as it comes. The key goes to the
-// configured host alone, and neither it nor what was said is in an error.
+// says that it may help. Several are asked in their order (see Services). Sound is
+// spoken as it comes. The key goes to the configured host alone, and neither it nor
+// what was said is in an error.
 package callspeech
 
 import (
@@ -20,6 +21,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,15 +30,22 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 )
 
-// Config says which service. The times are for tests; zero means the defaults.
+// Config says which service. Zero times mean the defaults.
 type Config struct {
+	Name    string // how operators call it
 	BaseURL string // with its version, such as https://api.openai.com/v1
 	Key     string
 	Model   string
 	Voice   string // of a speaker that is not told otherwise
-	// First is how long an answer may take to begin: 20 s.
+	// Voices are those of some languages, by their primary tag.
+	Voices map[string]string
+	// Languages are the primary tags of those that it knows; none means all.
+	Languages []string
+	// Format is what sound is asked for: pcm, or wav where a service knows no other.
+	Format string
+	// First is how long a transcription may take, or a sound to begin: 20 s.
 	First time.Duration
-	// Idle is how long it may be silent then: 10 s.
+	// Idle is how long a sound may be silent then: 10 s.
 	Idle time.Duration
 	// Pause is the time before the one repetition, unless the service says: 300 ms.
 	Pause time.Duration
@@ -73,6 +82,7 @@ func New(cfg Config) (*Service, error) {
 	cfg.First = cmp.Or(cfg.First, 20*time.Second)
 	cfg.Idle = cmp.Or(cfg.Idle, 10*time.Second)
 	cfg.Pause = cmp.Or(cfg.Pause, 300*time.Millisecond)
+	cfg.Format = cmp.Or(cfg.Format, "pcm")
 	if cfg.Transport == nil {
 		cfg.Transport = &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
@@ -88,46 +98,107 @@ func New(cfg Config) (*Service, error) {
 // Close lets go of idle connections.
 func (s *Service) Close() { s.http.CloseIdleConnections() }
 
-// The failures that callers may read.
-func busy(status int) error {
-	return fault.Wrap(fault.Unavailable, "The speech service is busy.", fmt.Errorf("status %d", status))
+// ServiceError is why a service did not help. Callers of a call read less of it.
+type ServiceError struct {
+	// Status is that of its answer; 0 without one.
+	Status int
+	// Said is what is wrong with an answer that came; empty otherwise.
+	Said string
+	// Cause is why none came.
+	Cause error
+}
+
+// Error implements error.
+func (f *ServiceError) Error() string {
+	switch {
+	case f.Cause != nil:
+		return f.Cause.Error()
+	case f.Said != "":
+		return f.Said
+	}
+	return fmt.Sprintf("status %d", f.Status)
+}
+
+// Unwrap returns the cause.
+func (f *ServiceError) Unwrap() error { return f.Cause }
+
+func (f *ServiceError) busy() bool {
+	return f.Status == http.StatusTooManyRequests || f.Status >= http.StatusInternalServerError
+}
+
+// refused is the failure of a status, as callers may read it.
+func refused(status int) error {
+	f := &ServiceError{Status: status}
+	if f.busy() {
+		return fault.Wrap(fault.Unavailable, "The speech service is busy.", f)
+	}
+	return fault.Wrap(fault.Unavailable, "The speech service gives no sense.", f)
 }
 
 func away(cause error) error {
-	return fault.Wrap(fault.Unavailable, "The speech service does not answer.", cause)
+	return fault.Wrap(fault.Unavailable, "The speech service does not answer.", &ServiceError{Cause: cause})
 }
 
 func broken(format string, args ...any) error {
-	return fault.Wrap(fault.Unavailable, "The speech service gives no sense.", fmt.Errorf(format, args...))
+	return fault.Wrap(fault.Unavailable, "The speech service gives no sense.",
+		&ServiceError{Status: http.StatusOK, Said: fmt.Sprintf(format, args...)})
 }
 
-// Transcribe implements call.SpeechToText.
+// Name is how operators call it.
+func (s *Service) Name() string { return s.cfg.Name }
+
+// Model is what it is asked for.
+func (s *Service) Model() string { return s.cfg.Model }
+
+// BaseURL is where it is.
+func (s *Service) BaseURL() string { return s.cfg.BaseURL }
+
+// HasKey reports whether it is asked with a key.
+func (s *Service) HasKey() bool { return s.cfg.Key != "" }
+
+// Patience is how long a transcription may take, or a sound to begin.
+func (s *Service) Patience() time.Duration { return s.cfg.First }
+
+// Silent reports whether a service took too long.
+func Silent(err error) bool { return errors.Is(err, errSilent) }
+
+// knows reports whether a language is one that it knows; a call may have none.
+func (s *Service) knows(language string) bool {
+	return language == "" || len(s.cfg.Languages) == 0 || slices.Contains(s.cfg.Languages, primary(language))
+}
+
+// primary is the language of a tag: pt of pt-BR.
+func primary(tag string) string {
+	language, _, _ := strings.Cut(tag, "-")
+	return strings.ToLower(language)
+}
+
+// Transcribe implements call.SpeechToText. It takes First at most, also where it
+// asks once more.
 func (s *Service) Transcribe(ctx context.Context, speech call.Speech) (string, error) {
-	body, media, err := s.form(speech)
-	if err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.First, errSilent)
+	defer cancel()
+	text, pause, err := s.transcribeOnce(ctx, speech)
+	if err == nil || pause < 0 {
+		return text, err
+	}
+	timer := time.NewTimer(pause)
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		timer.Stop()
 		return "", err
 	}
-	for attempt := 0; ; attempt++ {
-		text, pause, err := s.transcribe(ctx, body, media)
-		if err == nil || pause < 0 || attempt > 0 {
-			return text, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return "", away(context.Cause(ctx))
-		}
-	}
+	text, _, err = s.transcribeOnce(ctx, speech)
+	return text, err
 }
 
 func (s *Service) form(speech call.Speech) (body []byte, media string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	fields := [][2]string{{"model", s.cfg.Model}, {"response_format", "json"}}
-	if language, _, _ := strings.Cut(speech.Language, "-"); language != "" {
-		fields = append(fields, [2]string{"language", strings.ToLower(language)})
+	if language := primary(speech.Language); language != "" {
+		fields = append(fields, [2]string{"language", language})
 	}
 	for _, f := range fields {
 		if err := w.WriteField(f[0], f[1]); err != nil {
@@ -144,10 +215,14 @@ func (s *Service) form(speech call.Speech) (body []byte, media string, err error
 	return b.Bytes(), w.FormDataContentType(), nil
 }
 
-// transcribe asks once. pause is negative when asking again would not help.
-func (s *Service) transcribe(ctx context.Context, body []byte,
-	media string,
+// transcribeOnce asks once. pause is negative when asking again would not help.
+func (s *Service) transcribeOnce(ctx context.Context,
+	speech call.Speech,
 ) (text string, pause time.Duration, err error) {
+	body, media, err := s.form(speech)
+	if err != nil {
+		return "", -1, err
+	}
 	resp, err := s.post(ctx, "/audio/transcriptions", media, body)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -157,10 +232,10 @@ func (s *Service) transcribe(ctx context.Context, body []byte,
 	}
 	defer func() { _ = resp.Close() }()
 	if resp.status != http.StatusOK {
-		if resp.status == http.StatusTooManyRequests || resp.status >= http.StatusInternalServerError {
-			return "", s.pause(resp.header), busy(resp.status)
+		if (&ServiceError{Status: resp.status}).busy() {
+			return "", s.pause(resp.header), refused(resp.status)
 		}
-		return "", -1, broken("transcription has status %d", resp.status)
+		return "", -1, refused(resp.status)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp, maxTranscript+1))
 	if err != nil {
@@ -175,7 +250,17 @@ func (s *Service) transcribe(ctx context.Context, body []byte,
 	if json.Unmarshal(data, &answer) != nil || answer.Text == nil {
 		return "", -1, broken("transcription has no text")
 	}
-	return strings.TrimSpace(*answer.Text), 0, nil
+	return words(*answer.Text), 0, nil
+}
+
+// words is what was said. Whisper writes down what it hears beside words, such as
+// [BLANK_AUDIO] or [MUSIC]: that alone is nothing said.
+func words(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") && strings.IndexByte(text, ']') == len(text)-1 {
+		return ""
+	}
+	return text
 }
 
 // pause is how long the service wants us to wait, within reason.
@@ -193,11 +278,10 @@ func (s *Service) pause(h http.Header) time.Duration {
 
 // Speak implements call.TextToSpeech.
 func (s *Service) Speak(ctx context.Context, t call.Text) (call.Sound, error) {
-	voice := t.Voice
-	if voice == "" {
-		voice = s.cfg.Voice
-	}
-	body, err := json.Marshal(map[string]any{"model": s.cfg.Model, "input": t.Text, "voice": voice, "response_format": "pcm"})
+	voice := cmp.Or(t.Voice, s.cfg.Voices[primary(t.Language)], s.cfg.Voice)
+	body, err := json.Marshal(map[string]any{
+		"model": s.cfg.Model, "input": t.Text, "voice": voice, "response_format": s.cfg.Format,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encode text: %w", err)
 	}
@@ -206,16 +290,13 @@ func (s *Service) Speak(ctx context.Context, t call.Text) (call.Sound, error) {
 		return nil, err
 	}
 	if resp.status != http.StatusOK {
-		err := broken("speech has status %d", resp.status)
-		if resp.status == http.StatusTooManyRequests || resp.status >= http.StatusInternalServerError {
-			err = busy(resp.status)
-		}
-		return nil, errors.Join(err, resp.Close())
+		return nil, errors.Join(refused(resp.status), resp.Close())
 	}
 	sound, err := newSound(resp)
 	if err != nil {
 		return nil, errors.Join(err, resp.Close())
 	}
+	resp.begin()
 	return sound, nil
 }
 
@@ -227,6 +308,7 @@ type response struct {
 	cancel context.CancelCauseFunc
 	watch  *time.Timer
 	idle   time.Duration
+	begun  bool
 	ctx    context.Context //nolint:containedctx // lives as long as the answer
 }
 
@@ -256,17 +338,22 @@ func (s *Service) post(ctx context.Context, path, media string, body []byte) (*r
 	if err != nil {
 		return fail(err)
 	}
-	watch.Reset(s.cfg.Idle)
 	return &response{
 		status: resp.StatusCode, header: resp.Header, body: resp.Body, cancel: cancel, watch: watch,
 		idle: s.cfg.Idle, ctx: ctx,
 	}, nil
 }
 
-// Read reads, and starts the watch again.
+// begin says that what comes from now on is heard: each silence is measured by itself.
+func (r *response) begin() {
+	r.begun = true
+	r.watch.Reset(r.idle)
+}
+
+// Read reads, and starts the watch of an answer again that has begun.
 func (r *response) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
-	if n > 0 {
+	if n > 0 && r.begun {
 		r.watch.Reset(r.idle)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -313,8 +400,28 @@ func newSound(r *response) (*sound, error) {
 	if n == len(head) && string(head[:4]) == "RIFF" && string(head[8:]) == "WAVE" {
 		return s, s.wave()
 	}
+	if other := otherSound(head[:n], media); other != "" {
+		return nil, broken("speech is %s", other)
+	}
 	s.in = io.MultiReader(bytes.NewReader(head[:n]), r)
 	return s, nil
+}
+
+// otherSound names what is neither samples nor a WAVE file, and would be noise;
+// empty where it may be samples.
+func otherSound(head []byte, media string) string {
+	for begins, name := range map[string]string{"ID3": "MP3", "OggS": "Ogg", "fLaC": "FLAC"} {
+		if bytes.HasPrefix(head, []byte(begins)) {
+			return name
+		}
+	}
+	switch {
+	case media == "audio/mpeg" && head[0] == 0xff && head[1] >= 0xe0:
+		return "MP3"
+	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }):
+		return "text"
+	}
+	return ""
 }
 
 // wave reads the head of a WAVE file up to its samples.

@@ -29,6 +29,8 @@ const (
 	Silent    Mood = "silent"
 	Garbage   Mood = "garbage"
 	Empty     Mood = "empty"
+	Refusing  Mood = "401"
+	Half      Mood = "half" // of each sound comes, and then nothing
 )
 
 // Speech is a service with OpenAI's audio endpoints: it understands whatever the
@@ -133,6 +135,8 @@ func (s *Speech) trouble(w http.ResponseWriter, r *http.Request) bool {
 		}
 		w.Header().Set("Retry-After", "0")
 		w.WriteHeader(http.StatusTooManyRequests)
+	case Refusing:
+		w.WriteHeader(http.StatusUnauthorized)
 	case Broken:
 		w.WriteHeader(http.StatusInternalServerError)
 	case Cut:
@@ -141,10 +145,7 @@ func (s *Speech) trouble(w http.ResponseWriter, r *http.Request) bool {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	case Silent:
-		select {
-		case <-r.Context().Done():
-		case <-s.stop:
-		}
+		s.hang(r)
 	case Garbage:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `<html>`+strings.Repeat("?", 1000))
@@ -153,6 +154,14 @@ func (s *Speech) trouble(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
+}
+
+// hang says nothing until whoever asks leaves.
+func (s *Speech) hang(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.stop:
+	}
 }
 
 func (s *Speech) transcribe(w http.ResponseWriter, r *http.Request) {
@@ -203,12 +212,15 @@ func (s *Speech) speak(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.spoken = append(s.spoken, q.Input)
-	length, hertz := s.length, s.hertz
+	length, hertz, half := s.length, s.hertz, s.mood == Half
 	s.mu.Unlock()
 	s.begun <- q.Input
 	w.Header().Set("Content-Type", "audio/pcm")
 	const rate = 24000
 	n := int(length.Seconds() * rate)
+	if half {
+		n /= 2
+	}
 	buf := make([]byte, 0, 2400)
 	for i := range n {
 		v := int16(9000 * math.Sin(2*math.Pi*hertz*float64(i)/rate))
@@ -218,5 +230,9 @@ func (s *Speech) speak(w http.ResponseWriter, r *http.Request) {
 			}
 			buf = buf[:0]
 		}
+	}
+	if half {
+		w.(http.Flusher).Flush()
+		s.hang(r)
 	}
 }

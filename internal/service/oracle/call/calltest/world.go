@@ -46,6 +46,16 @@ type Setup struct {
 	RTC      callrtc.Config
 }
 
+// services are those of a setup, for good.
+type services struct {
+	hearing call.SpeechToText
+	voice   call.TextToSpeech
+}
+
+func (s services) Hearing() call.SpeechToText { return s.hearing }
+
+func (s services) Voice() call.TextToSpeech { return s.voice }
+
 // Node is one running oracle with calls.
 type Node struct {
 	*oraclekit.Oracle
@@ -106,7 +116,7 @@ func Start(t testing.TB, s Setup) *Node {
 	must(t, err)
 	n.Calls = call.New(call.Deps{
 		Store: n.Store, Endpoint: endpoint, Signer: n.Signer, Guard: s.Identity, Pages: n.Gateway, Oracle: n.Spoken(),
-		Hearing: s.Hearing, Voice: s.Voice, Archive: s.Archive, Bus: s.Bus,
+		Speech: services{s.Hearing, s.Voice}, Archive: s.Archive, Bus: s.Bus,
 	}, s.Call)
 	n.Gateway.TakeCalls(n.Calls)
 	server, err := httpserver.New(httpserver.Config{Addr: "127.0.0.1:0", DrainTimeout: 5 * time.Second})

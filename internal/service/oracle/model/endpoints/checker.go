@@ -18,10 +18,11 @@ const (
 	checkLimit = time.Minute
 )
 
-// Checker asks endpoints for whoever wants to know, and remembers the answers for
+// Checker asks endpoints, or the services of speech, for whoever wants to know, and remembers the answers for
 // a while. It is safe for concurrent use.
 type Checker struct {
 	current func() *Set
+	probe   func(context.Context, *Set) []Finding
 	now     func() time.Time
 	flights singleflight.Group
 
@@ -36,9 +37,16 @@ type Check struct {
 	At       time.Time
 }
 
-// NewChecker returns a checker of what is in force.
+// NewChecker returns a checker of the models that are in force.
 func NewChecker(current func() *Set, now func() time.Time) *Checker {
-	return &Checker{current: current, now: now}
+	deep := func(ctx context.Context, s *Set) []Finding { return s.Probe(ctx, true) }
+	return &Checker{current: current, now: now, probe: deep}
+}
+
+// NewSpeechChecker returns a checker of the services of speech that are in force.
+func NewSpeechChecker(current func() *Set, now func() time.Time) *Checker {
+	speech := func(ctx context.Context, s *Set) []Finding { return s.ProbeSpeech(ctx) }
+	return &Checker{current: current, now: now, probe: speech}
 }
 
 // Check returns what was said lately, or asks. A document that has changed is
@@ -55,7 +63,7 @@ func (c *Checker) Check(ctx context.Context) (Check, error) {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkLimit)
 		defer cancel()
-		asked := Check{Findings: set.Probe(ctx, true), At: c.now()}
+		asked := Check{Findings: c.probe(ctx, set), At: c.now()}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.last, c.set = asked, set

@@ -1,5 +1,6 @@
 // Package endpoints is the operator's document of models: which endpoints there
-// are, which models they offer to users, and who stands in for whom.
+// are, which models they offer to users, who stands in for whom, and which services
+// understand and speak in calls.
 //
 // The document is YAML and read strictly: unknown keys, models of unknown
 // endpoints and references to nothing are refused with their line or their name.
@@ -46,6 +47,8 @@ type Document struct {
 	Models []Model `yaml:"models"`
 	// Fallback are the models that stand in for one that is away or busy, in order.
 	Fallback []string `yaml:"fallback,omitempty"`
+	// Speech is for calls.
+	Speech Speech `yaml:"speech,omitempty"`
 }
 
 // Endpoint is where models are.
@@ -193,7 +196,7 @@ func (d *Document) check() error {
 			return fmt.Errorf("fallback: %.40q is not the id of a model, or is there twice", id)
 		}
 	}
-	return nil
+	return d.Speech.check(d.Endpoints)
 }
 
 func (e Endpoint) check(name string) error {

@@ -3,17 +3,37 @@ package endpoints
 import (
 	"context"
 
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// InForce is a model.Provider over a document that changes: each request goes to
-// what is in force when it is made, and ends there.
+// InForce is a model.Provider, and the services of calls, over a document that
+// changes: each request goes to what is in force when it is made, and ends there.
 type InForce struct {
 	Document interface{ Value() *Set }
 }
 
-var _ model.Provider = InForce{}
+var (
+	_ model.Provider      = InForce{}
+	_ call.SpeechServices = InForce{}
+)
+
+// Hearing implements call.SpeechServices.
+func (p InForce) Hearing() call.SpeechToText {
+	if s := p.Document.Value().hearing; s != nil {
+		return s
+	}
+	return nil
+}
+
+// Voice implements call.SpeechServices.
+func (p InForce) Voice() call.TextToSpeech {
+	if s := p.Document.Value().voice; s != nil {
+		return s
+	}
+	return nil
+}
 
 // Name is that of the set.
 func (p InForce) Name() string { return p.Document.Value().Name() }

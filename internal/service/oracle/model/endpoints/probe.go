@@ -36,8 +36,18 @@ type Finding struct {
 	Host string
 	// Model is the id of the model that was asked; empty for the endpoint itself.
 	Model string
+	// Speech is the half of speech that was asked for: hearing or voice.
+	Speech string
 	// Problem is one sentence; empty when all is well.
 	Problem string
+}
+
+// Part is what the finding is about: the models, or speech.
+func (f Finding) Part() string {
+	if f.Speech != "" {
+		return "speech"
+	}
+	return "models"
 }
 
 // Text is the finding as one sentence.
@@ -45,6 +55,9 @@ func (f Finding) Text() string {
 	who := "endpoint " + f.Endpoint
 	if f.Host != "" {
 		who += " (" + f.Host + ")"
+	}
+	if f.Speech != "" {
+		who += ", " + f.Speech
 	}
 	if f.Model != "" {
 		who += ", model " + f.Model

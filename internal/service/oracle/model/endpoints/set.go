@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callspeech"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/anthropic"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/openai"
@@ -31,6 +32,8 @@ type Config struct {
 	Getenv func(string) string
 	// Seal opens keys that were stored; its purpose is Purpose.
 	Seal sealer
+	// Speech are the services of a document without its own.
+	Speech SpeechVariables
 	// Wire is how endpoints are asked that say nothing about it.
 	Wire wire.Config
 	Log  *slog.Logger
@@ -43,8 +46,10 @@ type Set struct {
 	offers   []*offer // the first is the default
 	fallback []*offer
 	places   []place
-	log      *slog.Logger
-	now      func() time.Time
+	// hearing and voice are nil where there is none.
+	hearing, voice *callspeech.Services
+	log            *slog.Logger
+	now            func() time.Time
 }
 
 var _ model.Provider = (*Set)(nil)
@@ -102,8 +107,17 @@ func (c Config) Parse(text []byte, from operatordoc.Source) (*Set, error) {
 	for _, id := range d.Fallback {
 		s.fallback = append(s.fallback, s.offers[slices.IndexFunc(s.offers, func(o *offer) bool { return o.id == id })])
 	}
+	silent := d.Speech.only(d.Models)
 	for _, p := range places {
-		s.places = append(s.places, *p)
+		if !silent[p.name] { // those are asked for speech
+			s.places = append(s.places, *p)
+		}
+	}
+	if s.hearing, err = c.services(d.Speech.Hearing, places, c.Speech.hearing()); err == nil {
+		s.voice, err = c.services(d.Speech.Voice, places, c.Speech.voice())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("speech: %w", err)
 	}
 	slices.SortFunc(s.places, func(a, b place) int { return strings.Compare(a.name, b.name) })
 	return s, nil

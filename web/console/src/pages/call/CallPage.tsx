@@ -10,8 +10,9 @@ import { Device } from "./Device";
 import { Elsewhere } from "./Elsewhere";
 import { OnCall } from "./OnCall";
 import { RecordChoice } from "./RecordChoice";
+import { SpeechNews } from "./SpeechNews";
 import { useDevices } from "./useDevices";
-import { folderOf, whyOver } from "./words";
+import { folderOf, languagesOf, whyOver } from "./words";
 
 /** Speak with the oracle, and let it see. */
 export default function CallPage({ sessionId }: { sessionId: string }) {
@@ -35,7 +36,9 @@ function Dial(props: { sessionId: string }) {
       const sessionId = chosen || (await list.createSession()).sessionId;
       setChosen(sessionId);
       call.setSessionId(sessionId);
-      await call.callAgent({ callType, sessionId, ...choices });
+      const { language, ...others } = choices;
+      const spoken = language ? { language } : {};
+      await call.callAgent({ callType, sessionId, ...others, ...spoken });
     } catch (cause) {
       setFailed(cause instanceof Error ? cause.message : String(cause));
     }
@@ -70,6 +73,7 @@ function Dial(props: { sessionId: string }) {
           <Link to={chosen ? `chat/${encodeURIComponent(chosen)}` : "chat"}>conversation</Link>.
         </p>
       )}
+      <SpeechNews />
       <Elsewhere />
       <div className="row dial-buttons">
         <button
@@ -123,6 +127,20 @@ function Dial(props: { sessionId: string }) {
           value={choices.cameraId}
           onChange={(cameraId) => choose({ cameraId })}
         />
+        <label>
+          Language
+          <select
+            value={choices.language}
+            onChange={(event) => choose({ language: event.target.value })}
+          >
+            <option value="">Whatever I speak</option>
+            {languagesOf(navigator.languages).map(({ tag, name }) => (
+              <option key={tag} value={tag}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
         <RecordChoice checked={choices.record} onChange={(record) => choose({ record })} />
         <details>
           <summary>Privacy</summary>

@@ -15,6 +15,8 @@ interface Choices {
   record: boolean;
   microphoneId: string;
   cameraId: string;
+  /** The language that is spoken; empty: whatever is. */
+  language: string;
 }
 
 interface Call extends Omit<UseLiveAgentResult, "sessionId"> {
@@ -36,7 +38,13 @@ export function useCall(): Call {
   return call;
 }
 
-const unchosen: Choices = { e2ee: false, record: false, microphoneId: "", cameraId: "" };
+const unchosen: Choices = {
+  e2ee: false,
+  record: false,
+  microphoneId: "",
+  cameraId: "",
+  language: "",
+};
 
 const here = { baseUrl: location.origin, wsUrl: location.origin };
 

@@ -49,3 +49,35 @@ export function clock(milliseconds: number): string {
   const hours = Math.floor(seconds / 3600);
   return [...(hours > 0 ? [String(hours)] : []), ...parts].join(":");
 }
+
+/** How a half of speech is: GET /calls/speech. */
+export type Working = "works" | "away" | "none";
+
+export interface SpeechOfCalls {
+  hearing: Working;
+  voice: Working;
+}
+
+const ears: Record<Working, string> = {
+  works: "The oracle hears what you say",
+  away: "What understands speech here does not answer at the moment, so you may have to type",
+  none: "Nothing here understands speech, so you type in the call",
+};
+
+const voices: Record<Working, string> = {
+  works: "it answers aloud.",
+  away: "its voice is away at the moment: read the captions.",
+  none: "it has no voice: read the captions.",
+};
+
+/** What becomes of speech in a call, in a sentence, and whether somebody should look at it. */
+export function speechNews({ hearing, voice }: SpeechOfCalls): { text: string; isBad: boolean } {
+  return { text: `${ears[hearing]}; ${voices[voice]}`, isBad: [hearing, voice].includes("away") };
+}
+
+/** The languages of a browser, each once, by their names in English. */
+export function languagesOf(tags: readonly string[]): { tag: string; name: string }[] {
+  const names = new Intl.DisplayNames(["en"], { type: "language" });
+  const known = tags.filter((tag) => /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(tag));
+  return [...new Set(known)].map((tag) => ({ tag, name: names.of(tag) ?? tag }));
+}

@@ -7,6 +7,7 @@ import { ask, authorisation } from "./api";
 import { partsOf, wholeOf, type Part, type Ready, type Report } from "./health";
 import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
 import { Figure } from "./parts";
+import { SpeechCard } from "./SpeechCard";
 
 interface Health {
   status: string;
@@ -95,6 +96,7 @@ function Whole({ seen, isOld }: { seen: Seen; isOld: boolean }) {
             <code>/ready/{parts.find((part) => part.isProbed)?.name ?? "…"}</code>.
           </p>
         </section>
+        <SpeechCard />
         <section className="card">
           <h2>What it does</h2>
           <dl className="ledger">
