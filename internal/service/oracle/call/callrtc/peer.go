@@ -407,7 +407,8 @@ func (p *peer) hear(track *webrtc.TrackRemote) {
 	}
 	var (
 		order   reorder
-		silence [callsound.HeardRate / 50]int16
+		conceal callsound.Concealer
+		made    [callsound.HeardRate / 50]int16
 		buffer  [maxPacket]byte
 		packet  rtp.Packet
 	)
@@ -420,13 +421,15 @@ func (p *peer) hear(track *webrtc.TrackRemote) {
 			continue
 		}
 		order.add(packet.SequenceNumber, packet.Payload, func(s piece) {
-			pcm := silence[:]
 			if !s.lost {
 				if heard, err := p.decode(d, s.payload); err == nil {
-					pcm = heard
+					conceal.Heard(heard)
+					p.spec.Listener.Heard(heard)
+					return
 				}
 			}
-			p.spec.Listener.Heard(pcm)
+			conceal.Lost(made[:])
+			p.spec.Listener.Heard(made[:])
 		})
 	}
 }
