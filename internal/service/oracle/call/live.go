@@ -145,8 +145,8 @@ func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.Even
 		if err != nil {
 			return nil, err
 		}
-		if l.wasTaken(from) { // it ends there alone
-			return okAck, nil
+		if l.wasTaken(from) || l.hadTransport(f.Fingerprint) { // it ends there alone
+			return takenAck, nil
 		}
 		reason := Reason(f.Reason)
 		if reason == "" {

@@ -260,24 +260,6 @@ func (s *Service) Calls(ctx context.Context, owner, sessionID string) ([]View, e
 	return out, nil
 }
 
-// Advance moves one of the user's calls on, wherever its media is.
-func (s *Service) Advance(ctx context.Context, owner, id string, to Status, why Reason) (View, error) {
-	if !oracle.PlausibleID(id) {
-		return View{}, ErrNotFound
-	}
-	if to == Ended && why == "" {
-		why = Hangup
-	}
-	r, changed, err := s.deps.Store.AdvanceCall(ctx, owner, id, to, why, time.Now())
-	if err != nil {
-		return View{}, err
-	}
-	if changed && to == Ended {
-		s.tellEnded(ctx, id)
-	}
-	return s.view(r), nil
-}
-
 // subjectLook asks the node of a call to look at its record again.
 const subjectLook = "oracle.call.look" // data: call id
 

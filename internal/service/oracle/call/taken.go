@@ -1,7 +1,9 @@
 package call
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 )
 
 // Taken is why a call ends in one page alone: it goes on in another.
@@ -87,6 +90,59 @@ func (l *live) wasTaken(from oracle.PageRef) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Contains(l.former.sockets, from)
+}
+
+// hadTransport reports whether the call was taken from a transport. A page whose socket
+// was away when that happened has another one now, and is known by this alone.
+func (l *live) hadTransport(fingerprint string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.former.has(fingerprint)
+}
+
+// Advance moves one of the user's calls on, wherever its media is. A page that says
+// which transport it is (from; empty is anybody) ends no call that was taken from it.
+func (s *Service) Advance(ctx context.Context, owner, id string, to Status, why Reason, from string) (View, error) {
+	if !oracle.PlausibleID(id) {
+		return View{}, ErrNotFound
+	}
+	if to == Ended && why == "" {
+		why = Hangup
+	}
+	if to == Ended && from != "" {
+		switch taken, err := s.hangUp(ctx, owner, id, why, from); {
+		case err != nil:
+			return View{}, err
+		case taken:
+			return View{}, ErrTaken
+		}
+	}
+	r, changed, err := s.deps.Store.AdvanceCall(ctx, owner, id, to, why, time.Now())
+	if err != nil {
+		return View{}, err
+	}
+	if changed && to == Ended {
+		s.tellEnded(ctx, id)
+	}
+	return s.view(r), nil
+}
+
+// takenAck says to a page that its call ended there alone.
+var takenAck = json.RawMessage(`{"ok":true,"taken":true}`)
+
+// hangUp ends a call for the page of a transport, wherever the call is, and reports
+// whether it was taken from that page. Where nobody answers its record decides.
+func (s *Service) hangUp(ctx context.Context, owner, id string, why Reason, from string) (taken bool, err error) {
+	r, err := s.deps.Store.Call(ctx, owner, id)
+	if err != nil {
+		return false, err
+	}
+	ack, err := s.Signal(ctx, oracle.PageRef{Owner: owner, SessionID: r.SessionID}, oracle.ClientCallEnd,
+		raw(callsignal.Farewell{CallID: id, Reason: string(why), Fingerprint: from}))
+	if err != nil {
+		s.log.Debug("the node of a call does not answer", slog.Any("error", err))
+	}
+	return bytes.Equal(ack, takenAck), nil
 }
 
 // tellTaken tells a page that its call goes on in another. One that was reloaded is not

@@ -88,3 +88,34 @@ func TestATakeOverThatFailsLeavesTheCall(t *testing.T) {
 	first.Socket.Ask(t, "call_end", map[string]any{"callId": first.Call.CallID})
 	ends(t, first, call.Hangup)
 }
+
+// A page that was away while its call was taken over does not know it: when it hangs up,
+// by its new socket or without one, the call goes on in the other page.
+func TestAPageThatWasAwayEndsNoCallOfAnother(t *testing.T) {
+	t.Parallel()
+	n := calltest.Start(t, calltest.Setup{})
+	first := calltest.NewPage(t, n, identitytest.Alice)
+	first.Ring(call.Audio, false)
+	was := first.OfferPayload(true)["fingerprint"]
+	first.Socket.Close()
+	second := calltest.NewPage(t, n, identitytest.Alice)
+	second.Session, second.Call = first.Session, first.Call
+	second.Socket.Close()
+	second.Socket = calltest.Dial(t, n.URL, second.Session, second.Token)
+	second.Connect()
+	first.Socket = calltest.Dial(t, n.URL, first.Session, first.Token)
+	var ack struct{ OK, Taken bool }
+	said := first.Socket.Ask(t, "call_end", map[string]any{"callId": first.Call.CallID, "fingerprint": was})
+	if err := json.Unmarshal(said, &ack); err != nil || !ack.OK || !ack.Taken {
+		t.Errorf("the first page is told %s", said)
+	}
+	path, ended := "/calls/"+first.Call.CallID, map[string]any{"callStatus": "ended", "fingerprint": was}
+	first.Must(http.StatusConflict, "PATCH", path, ended, nil)
+	ended["fingerprint"] = "mine"
+	first.Must(http.StatusBadRequest, "PATCH", path, ended, nil)
+	second.Send(map[string]any{"type": "text", "text": "it is me"})
+	second.Await("caption", "role", "assistant", "final", true, "text", "Hello. I am here.")
+	ended["fingerprint"] = second.OfferPayload(true)["fingerprint"]
+	second.Must(http.StatusOK, "PATCH", path, ended, nil)
+	ends(t, second, call.Hangup)
+}

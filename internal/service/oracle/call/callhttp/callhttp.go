@@ -91,7 +91,7 @@ func Surface(d Deps) httpserver.Surface {
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: Body{}},
 				bad, unknown,
-				{Status: 409, Body: ErrorBody{}, Doc: "The call is further already."},
+				{Status: 409, Body: ErrorBody{}, Doc: "The call is further already, or goes on in another page (taken)."},
 			},
 		},
 	}
@@ -130,6 +130,9 @@ type PatchBody struct {
 	CallStartedAt string `json:"callStartedAt,omitempty"`
 	CallEndedAt   string `json:"callEndedAt,omitempty"`
 	Reason        string `json:"reason,omitempty"`
+	// Fingerprint is that of the page's last offer: a page that the call was taken from
+	// cannot end it.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // Body is a call.
@@ -298,9 +301,6 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, bodyOf(v))
 }
 
-func (b PatchBody) problems() []string {
-	var list []string
-	if b.CallStatus != string(call.Active) && b.CallStatus != string(call.Ended) {
 // SpeechBody says what becomes of speech in calls: it works, none is set (callers
 // type and read), or what is set does not answer (away).
 type SpeechBody struct {
@@ -319,6 +319,9 @@ func (a *api) speech(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
+func (b PatchBody) problems() []string {
+	var list []string
+	if b.CallStatus != string(call.Active) && b.CallStatus != string(call.Ended) {
 		list = append(list, "callStatus must be one of the following values: active, ended")
 	}
 	for _, at := range []struct{ name, text string }{{"callStartedAt", b.CallStartedAt}, {"callEndedAt", b.CallEndedAt}} {
@@ -330,6 +333,9 @@ func (a *api) speech(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err := callsignal.CheckReason(b.Reason); err != nil {
+		list = append(list, err.Message)
+	}
+	if _, err := callsignal.CheckFingerprint(b.Fingerprint); err != nil {
 		list = append(list, err.Message)
 	}
 	return list
@@ -348,7 +354,7 @@ func (a *api) patch(w http.ResponseWriter, r *http.Request) error {
 		return invalid(list)
 	}
 	v, err := a.deps.Calls.Advance(r.Context(), who.DID, r.PathValue("callId"), call.Status(body.CallStatus),
-		call.Reason(body.Reason))
+		call.Reason(body.Reason), body.Fingerprint)
 	if err != nil {
 		return err
 	}

@@ -177,6 +177,9 @@ func ParseTrickle(data []byte) (Trickle, *fault.Error) {
 type Farewell struct {
 	CallID string `json:"callId"`
 	Reason string `json:"reason"`
+	// Fingerprint is that of the page's last offer: a page that the call was taken from
+	// ends nothing. Empty is whoever has it.
+	Fingerprint string `json:"fingerprint"`
 }
 
 // ParseFarewell reads call_end.
@@ -185,7 +188,23 @@ func ParseFarewell(data []byte) (Farewell, *fault.Error) {
 	if err := decodeStrict(data, &f); err != nil {
 		return f, err
 	}
+	var err *fault.Error
+	if f.Fingerprint, err = CheckFingerprint(f.Fingerprint); err != nil {
+		return f, err
+	}
 	return f, CheckReason(f.Reason)
+}
+
+// CheckFingerprint brings a fingerprint to its one form; empty is none.
+func CheckFingerprint(text string) (string, *fault.Error) {
+	canonical, ok := canonicalFingerprint(text)
+	switch {
+	case text == "":
+		return "", nil
+	case !ok:
+		return "", Invalid("fingerprint must be sha-256 and 32 bytes in hexadecimal with colons")
+	}
+	return canonical, nil
 }
 
 var reasonForm = regexp.MustCompile(`^[a-z][a-z_]*$`)

@@ -341,7 +341,9 @@ export class LiveAgent {
     clearTimeout(run.renewing);
     stopMedia(run.stream);
     // A call that was taken over, or could not be, goes on elsewhere.
-    if (run.callId && run.holds && reason !== "taken") run.signals.end(run.callId, reason);
+    if (run.callId && run.holds && reason !== "taken") {
+      run.signals.end(run.callId, reason, run.peer?.fingerprint);
+    }
     run.peer?.close();
     run.release();
     this.#set({

@@ -52,6 +52,8 @@ export class Peer {
   /** Candidates that came before there was anybody to tell. */
   #early: (RTCIceCandidateInit | null)[] = [];
   #mine: (RTCIceCandidate | null)[] = [];
+  /** What the oracle knows this page of the call by, once it offered. */
+  fingerprint: string | undefined;
   #offered = false;
   #negotiating = false;
   #again = false;
@@ -146,10 +148,11 @@ export class Peer {
       this.#offered = false;
       await this.#pc.setLocalDescription(offer);
       const sdp = this.#pc.localDescription?.sdp ?? offer.sdp ?? "";
+      this.fingerprint = fingerprints(sdp)[0];
       const answer = await this.signals.ask("call_offer", {
         callId,
         sdp,
-        fingerprint: fingerprints(sdp)[0],
+        fingerprint: this.fingerprint,
         ...(restart ? { restart } : {}),
         ...(frames ? { frameKey: frames.publicKey } : {}),
       });

@@ -102,12 +102,16 @@ export class Signals {
     throw new CallError(code, message);
   }
 
-  /** Says that the call is over, by the way that is open. */
-  end(callId: string, reason: string): void {
-    if (this.online.get()) this.socket.line.emit("call_end", { callId, reason });
+  /**
+   * Says that the call is over, by the way that is open. The fingerprint says which page it is: a
+   * call that was taken over goes on.
+   */
+  end(callId: string, reason: string, fingerprint?: string): void {
+    const from = fingerprint ? { fingerprint } : {};
+    if (this.online.get()) this.socket.line.emit("call_end", { callId, reason, ...from });
     else {
       const path = `/calls/${encodeURIComponent(callId)}`;
-      const body = { callStatus: "ended", reason };
+      const body = { callStatus: "ended", reason, ...from };
       // What fails here is found out by time: no media for half a minute.
       this.api.json(path, { method: "PATCH", body }).catch(() => undefined);
     }
