@@ -120,7 +120,9 @@ describe("a call", () => {
     agent.end();
     agent.end();
     expectAllOff();
-    expect(oracle.socket.replies("call_end")).toEqual([{ callId: "c1", reason: "hangup" }]);
+    expect(oracle.socket.replies("call_end")).toEqual([
+      { callId: "c1", reason: "hangup", fingerprint: "sha-256 AA:BB" },
+    ]);
     expect(oracle.peer().connectionState).toBe("closed");
     expect(oracle.released).toBe(1);
     expect(state()).toMatchObject({ phase: "ended", endReason: "hangup", error: undefined });
@@ -151,7 +153,11 @@ describe("a call", () => {
     const { oracle, agent } = await talking();
     oracle.connected.set(false);
     agent.end();
-    expect(oracle.requests.at(-1)).toMatchObject({ path: "/calls/c1", method: "PATCH" });
+    expect(oracle.requests.at(-1)).toMatchObject({
+      path: "/calls/c1",
+      method: "PATCH",
+      body: { callStatus: "ended", reason: "hangup", fingerprint: "sha-256 AA:BB" },
+    });
   });
 
   test("given up while the browser asks for the microphone leaves nothing on", async () => {
@@ -247,7 +253,7 @@ describe("who answers", () => {
     });
     expect(oracle.peer().remoteDescription).toBeNull();
     expect(oracle.peer().connectionState).toBe("closed");
-    expect(oracle.socket.replies("call_end")).toEqual([
+    expect(oracle.socket.replies("call_end")).toMatchObject([
       { callId: "c1", reason: "fingerprint_mismatch" },
     ]);
     expectAllOff();
@@ -570,7 +576,9 @@ describe("a call that stays", () => {
     });
     await agent.call(oracle.host, { ...audio, callId: "c9" });
     agent.end();
-    expect(oracle.socket.replies("call_end")).toEqual([{ callId: "c9", reason: "hangup" }]);
+    expect(oracle.socket.replies("call_end")).toEqual([
+      { callId: "c9", reason: "hangup", fingerprint: "sha-256 AA:BB" },
+    ]);
   });
 
   test("that another tab took over ends here alone", async () => {

@@ -117,7 +117,9 @@ test.each([false, true])("calls, talks and hangs up (strict: %s)", async (strict
   expect(result.current.sendText("hello")).toBe(true);
   await act(() => result.current.endCall());
   expect(result.current).toMatchObject({ isCalling: false, isReady: true, endReason: "hangup" });
-  expect(line.replies("call_end")).toEqual([{ callId: "c1", reason: "hangup" }]);
+  expect(line.replies("call_end")).toEqual([
+    { callId: "c1", reason: "hangup", fingerprint: "sha-256 AA:BB" },
+  ]);
   for (const track of media.streams.flatMap((s) => s.getTracks())) expect(track.stopped).toBe(true);
 });
 

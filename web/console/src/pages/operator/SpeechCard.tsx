@@ -36,13 +36,11 @@ export function SpeechCard() {
               <div className="row spread">
                 <span>
                   <span className={ok ? "dot good" : "dot bad"} /> {endpoint}{" "}
-                  <span className="soft small">
-                    {halves[speech]}: {model}
-                    {host ? `, ${host}` : ""}
-                  </span>
+                  <span className="soft small">{halves[speech]}</span>
                 </span>
                 {ok && <span className="soft">answers</span>}
               </div>
+              <p className="cause soft small">{host ? `${model}, ${host}` : model}</p>
               {problem && <p className="cause bad">{problem}</p>}
             </li>
           ))}
