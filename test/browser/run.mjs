@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs"));
-const run = spawnSync(process.execPath, ["--test", "--test-concurrency=2", ...files.map((f) => folder + f)], {
+// Node 20 has the socket that Firefox is driven by, and does not show it by itself.
+const node = typeof WebSocket === "undefined" ? ["--experimental-websocket"] : [];
+const run = spawnSync(process.execPath, [...node, "--test", "--test-concurrency=2", ...files.map((f) => folder + f)], {
   stdio: "inherit",
 });
 process.exit(run.status ?? 1);

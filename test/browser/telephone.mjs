@@ -12,7 +12,7 @@ export const devices = [
 export const speaking = (file) => [...devices, `--use-file-for-fake-audio-capture=${file}`];
 
 /** Remembers what the page opens, so that a test can ask about it. */
-function remember() {
+export function remember() {
   const connections = [];
   const streams = [];
   const answers = [];
@@ -28,6 +28,7 @@ function remember() {
     }
   };
   const media = navigator.mediaDevices;
+  if (!media) return; // the empty page that a tab begins with
   const open = media.getUserMedia.bind(media);
   media.getUserMedia = async (wanted) => {
     const stream = await open(wanted);
@@ -165,26 +166,27 @@ async function opened(context, url, prepare) {
 }
 
 function hears(page, hertz) {
-  return eventually(`${hertz} Hz is heard`, () =>
-    page.evaluate(async (hertz) => {
-      const stream = document.querySelector("audio")?.srcObject;
-      if (!stream?.getAudioTracks().length) return false;
-      const context = new AudioContext();
-      const analyser = context.createAnalyser();
-      analyser.fftSize = 4096;
-      context.createMediaStreamSource(stream).connect(analyser);
-      const bins = new Float32Array(analyser.frequencyBinCount);
-      const until = performance.now() + 1000;
-      let heard = false;
-      while (!heard && performance.now() < until) {
-        await new Promise((done) => setTimeout(done, 50));
-        analyser.getFloatFrequencyData(bins);
-        const loudest = bins.reduce((best, level, i) => (level > bins[best] ? i : best), 0);
-        const at = (loudest * context.sampleRate) / analyser.fftSize;
-        heard = bins[loudest] > -60 && Math.abs(at - hertz) < 15;
-      }
-      await context.close();
-      return heard;
-    }, hertz),
-  );
+  return eventually(`${hertz} Hz is heard`, () => page.evaluate(heardTone, hertz));
+}
+
+/** In a page: whether the loudest tone of what is heard, for a second, is about so many hertz. */
+async function heardTone(hertz) {
+  const stream = document.querySelector("audio")?.srcObject;
+  if (!stream?.getAudioTracks().length) return false;
+  const context = new AudioContext();
+  const analyser = context.createAnalyser();
+  analyser.fftSize = 4096;
+  context.createMediaStreamSource(stream).connect(analyser);
+  const bins = new Float32Array(analyser.frequencyBinCount);
+  const until = performance.now() + 1000;
+  let heard = false;
+  while (!heard && performance.now() < until) {
+    await new Promise((done) => setTimeout(done, 50));
+    analyser.getFloatFrequencyData(bins);
+    const loudest = bins.reduce((best, level, i) => (level > bins[best] ? i : best), 0);
+    const at = (loudest * context.sampleRate) / analyser.fftSize;
+    heard = bins[loudest] > -60 && Math.abs(at - hertz) < 15;
+  }
+  await context.close();
+  return heard;
 }
