@@ -210,13 +210,19 @@ func groups() []group {
 		},
 		{
 			name: "calls", about: "live calls, beside a bare echo peer", limit: 3 * time.Minute,
-			commands: [][]string{gotest(".", "./internal/service/oracle/call")},
+			commands: [][]string{gotest(".", "./internal/service/oracle/call"), gotest("Loss", "./internal/service/oracle/call/callrtc")},
 			bars: []bar{
-				{"setting a call up, times a bare peer connection", atMost, 2, "x", "BenchmarkSetUp", []string{"ratio"}},
+				{"setting a call up, times a bare peer connection", atMost, 1.5, "x", "BenchmarkSetUp", []string{"ratio"}},
 				{"setting a call up", reported, 0, "ms", "BenchmarkSetUp", []string{"ms/call"}},
 				{"from the end of speech to the first sound, services that answer at once", atMost, 350, "ms", "BenchmarkAnswer", []string{"ms/first-sound"}},
 				{"one way through the server, added to a bare echo", reported, 0, "µs", "BenchmarkDelay", []string{"µs/added-one-way"}},
 				{"CPU of a call with an open microphone, both ends, times a bare echo", atMost, 1.5, "x", "BenchmarkCPU", []string{"ratio"}},
+				{"100 calls with open microphones, ten of them spoken to: lateness of a frame, p99", atMost, 20, "ms", "BenchmarkHundredCalls", []string{"ms/late-p99"}},
+				{"timers that do nothing, beside them: lateness, p99", reported, 0, "ms", "BenchmarkHundredCalls", []string{"ms/bare-timer-p99"}},
+				{"100 calls with open microphones: cores in use, both ends", reported, 0, "", "BenchmarkHundredCalls", []string{"cores"}},
+				{"100 calls with open microphones: heap and stacks of a call, both ends", reported, 0, "KB", "BenchmarkHundredCalls", []string{"KB/call"}},
+				{"100 bare echoes: heap and stacks of one, both ends", reported, 0, "KB", "BenchmarkHundredCalls", []string{"KB/bare"}},
+				{"every tenth packet of the caller's lost: the voice against the original", reported, 0, "dB", "BenchmarkLoss", []string{"dB/10%-lost"}},
 			},
 		},
 		{

@@ -3,7 +3,12 @@ package call_test
 import (
 	"context"
 	"encoding/binary"
+	"io"
+	"math"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -183,4 +188,152 @@ func cpu() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkHundredCalls is how late the oracle's voice comes in a hundred calls at
+// once: ninety callers speak without a pause, ten are spoken to. A frame is late by
+// what it comes after its time, counted from the earliest one of its call; timers that
+// do nothing say how late the machine itself is. Both ends are in this process, the
+// figures of memory too.
+func BenchmarkHundredCalls(b *testing.B) {
+	const calls, told = 100, 10
+	empty := inUse()
+	var bare []*calltest.Page
+	for range calls {
+		bare = append(bare, calltest.Bare(b, call.Audio))
+	}
+	echoes := inUse()
+	for _, p := range bare {
+		p.Hang()
+	}
+	story := strings.Repeat("This is a sentence that lasts for as long as one may, and longer than most of them do. ", 100)
+	n := calltest.Start(b, calltest.Setup{
+		Call: call.Config{PerUser: calls, PerNode: calls}, Hearing: atOnce(""), Voice: talker{},
+		Provider: scripted.New(func(plugin.ModelRequest) scripted.Reply { return scripted.Text(story) }),
+	})
+	before := inUse()
+	var pages []*calltest.Page
+	var mu sync.Mutex
+	var late [told][]time.Duration // after the time of its number
+	for i := range calls {
+		p := calltest.NewPage(b, n, identitytest.Alice)
+		if i < told {
+			var began time.Time
+			var first uint32
+			p.Arrived = func(packet *rtp.Packet) {
+				mu.Lock()
+				defer mu.Unlock()
+				if began.IsZero() {
+					began, first = time.Now(), packet.Timestamp
+				}
+				due := time.Duration(packet.Timestamp-first) * time.Second / callsound.SpokenRate
+				late[i] = append(late[i], time.Since(began)-due)
+			}
+		}
+		p.Ring(call.Audio, false)
+		pages = append(pages, p)
+	}
+	memory := inUse() - before
+	for _, p := range pages[:told] {
+		p.Send(map[string]any{"type": "text", "text": "tell me a story"})
+		p.Await("state", "state", "speaking")
+	}
+	timers := bareTimers(b, told)
+	used, began := cpu(), time.Now()
+	for b.Loop() {
+		tick := time.NewTicker(callsound.FrameTime)
+		for range 250 { // five seconds
+			for _, p := range pages[told:] {
+				p.Mumble()
+			}
+			<-tick.C
+		}
+		tick.Stop()
+	}
+	b.ReportMetric((cpu()-used).Seconds()/time.Since(began).Seconds(), "cores")
+	var all []time.Duration
+	mu.Lock()
+	defer mu.Unlock()
+	for _, one := range late {
+		if len(one) < 200 { // of the 250 frames of five seconds, some are pauses
+			b.Fatalf("a caller heard %d frames", len(one))
+		}
+		earliest := slices.Min(one)
+		for _, at := range one {
+			all = append(all, at-earliest)
+		}
+	}
+	b.ReportMetric(p99(all), "ms/late-p99")
+	b.ReportMetric(p99(timers()), "ms/bare-timer-p99")
+	b.ReportMetric(float64(memory)/calls/1000, "KB/call")
+	b.ReportMetric(float64(echoes-empty)/calls/1000, "KB/bare")
+	b.ReportMetric(0, "ns/op")
+}
+
+// p99 is in milliseconds.
+func p99(all []time.Duration) float64 {
+	slices.Sort(all)
+	return float64(all[len(all)*99/100].Microseconds()) / 1000
+}
+
+// bareTimers go off as often as frames are due, and tell how late they were.
+func bareTimers(b *testing.B, many int) (lateness func() []time.Duration) {
+	ctx, cancel := context.WithCancel(b.Context())
+	late := make([][]time.Duration, many)
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			for next := time.Now(); ctx.Err() == nil; next = next.Add(callsound.FrameTime) {
+				time.Sleep(time.Until(next))
+				late[i] = append(late[i], time.Since(next))
+			}
+		})
+	}
+	return func() []time.Duration {
+		cancel()
+		all.Wait()
+		return slices.Concat(late...)
+	}
+}
+
+// talker speaks each sentence for four seconds, so that nothing of it is a pause, in
+// which nothing would be sent.
+type talker struct{}
+
+func (talker) Speak(context.Context, call.Text) (call.Sound, error) {
+	return &harmonics{left: 4 * callsound.SpokenRate}, nil
+}
+
+// harmonics sound like a voice: those of a pitch that wavers, in syllables.
+type harmonics struct {
+	left int
+	at   float64
+}
+
+func (*harmonics) Rate() int    { return callsound.SpokenRate }
+func (*harmonics) Close() error { return nil }
+
+func (h *harmonics) Read(dst []int16) (int, error) {
+	if h.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(dst), h.left)
+	h.left -= n
+	for i := range n {
+		h.at += 2 * math.Pi / callsound.SpokenRate
+		sum := 0.0
+		for k := 1.0; k <= 8; k++ {
+			sum += math.Sin(k*(140*h.at+2*math.Sin(5*h.at))) / k
+		}
+		dst[i] = int16(5000 * sum * (0.6 + 0.4*math.Sin(3*h.at)))
+	}
+	return n, nil
+}
+
+// inUse is what heap and stacks hold.
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
 }

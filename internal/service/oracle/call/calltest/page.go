@@ -62,6 +62,8 @@ type Page struct {
 	codec     string // in which the oracle speaks
 	// Seen, when set, is told of every video packet that comes back.
 	Seen func(*rtp.Packet)
+	// Arrived, when set, is told of every packet of sound, which is not listened to then.
+	Arrived func(*rtp.Packet)
 }
 
 // NewPage makes a session at a node and opens its socket.
@@ -239,6 +241,8 @@ func (p *Page) tracked(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 			if p.Seen != nil {
 				p.Seen(packet)
 			}
+		} else if p.Arrived != nil {
+			p.Arrived(packet)
 		} else if payload, ok := p.open(packet.Payload); ok {
 			p.heard = decode(p.heard, payload)
 		}
