@@ -47,13 +47,9 @@ func (v *voiceTrack) Bind(c webrtc.TrackLocalContext) (webrtc.RTPCodecParameters
 			if !strings.EqualFold(codec.MimeType, mime) {
 				continue
 			}
-			coder, err := newCoder(mime)
-			if err != nil {
-				return webrtc.RTPCodecParameters{}, err
-			}
 			v.mu.Lock()
 			defer v.mu.Unlock()
-			v.to, v.coder = c.WriteStream(), coder
+			v.to, v.coder = c.WriteStream(), newCoder(mime)
 			v.out.SSRC, v.out.PayloadType = uint32(c.SSRC()), uint8(codec.PayloadType)
 			return codec, nil
 		}
@@ -151,28 +147,35 @@ type coder interface {
 	report(lost float64)
 }
 
-func newCoder(mime string) (coder, error) {
+func newCoder(mime string) coder {
 	if mime == webrtc.MimeTypeOpus {
-		enc, err := callopus.NewEncoder()
-		if err != nil {
-			return nil, err
-		}
-		return &opusCoder{enc}, nil
+		return &opusCoder{}
 	}
-	return &muLawCoder{lower: callsound.NewResampler(callsound.SpokenRate, muLawRate)}, nil
+	return &muLawCoder{lower: callsound.NewResampler(callsound.SpokenRate, muLawRate)}
 }
 
+// opusCoder makes its encoder, which holds 0.4 MB, with the first frame: setting a call
+// up does not wait for it, and a call in which nothing is said does without.
 type opusCoder struct{ enc *callopus.Encoder }
 
 func (c *opusCoder) clock() int { return callsound.SpokenRate }
 
 func (c *opusCoder) encode(pcm []int16) ([]byte, int, error) {
+	if c.enc == nil {
+		enc, err := callopus.NewEncoder()
+		if err != nil {
+			return nil, len(pcm), err
+		}
+		c.enc = enc
+	}
 	payload, err := c.enc.Encode(pcm)
 	return payload, len(pcm), err
 }
 
 func (c *opusCoder) report(lost float64) {
-	_ = c.enc.Report(lost) // what was set before is good enough
+	if c.enc != nil { // what is reported is about what was said
+		_ = c.enc.Report(lost) // what was set before is good enough
+	}
 }
 
 // muLawRate is the rate of G.711.
