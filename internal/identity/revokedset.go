@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"crypto/sha256"
 	"maps"
 	"math"
 	"slices"
@@ -20,8 +21,17 @@ type revocations struct {
 
 	mu      sync.RWMutex
 	feed    int64
-	targets map[string]int64 // until when, in Unix milliseconds, or ever; by CIDs and DIDs, which never look alike
+	targets map[nameHash]int64 // until when, in Unix milliseconds, or ever; by CIDs and DIDs, which never look alike
 	watches map[*watch]struct{}
+}
+
+// nameHash stands for the name of what was withdrawn: half of its SHA-256, which nobody can
+// find another name for. A million names in full would take four times the memory.
+type nameHash [sha256.Size / 2]byte
+
+func hashOf(name string) nameHash {
+	sum := sha256.Sum256([]byte(name))
+	return nameHash(sum[:len(nameHash{})])
 }
 
 // ever is the end of a revocation that has none.
@@ -40,7 +50,7 @@ type watch struct {
 }
 
 func newRevocations() *revocations {
-	r := &revocations{began: time.Now(), targets: make(map[string]int64), watches: make(map[*watch]struct{})}
+	r := &revocations{began: time.Now(), targets: make(map[nameHash]int64), watches: make(map[*watch]struct{})}
 	r.asOf.Store(math.MinInt64) // nothing is known yet
 	return r
 }
@@ -66,10 +76,13 @@ func (r *revocations) hasLocked(cid, issuer string) bool {
 	if len(r.targets) == 0 {
 		return false
 	}
-	if _, ok := r.targets[cid]; ok {
+	if _, ok := r.targets[hashOf(cid)]; ok {
 		return true
 	}
-	_, ok := r.targets[issuer]
+	if issuer == "" {
+		return false
+	}
+	_, ok := r.targets[hashOf(issuer)]
 	return ok
 }
 
@@ -96,7 +109,7 @@ func (r *revocations) hitsLocked(chain []ucan.Link) bool {
 func (r *revocations) add(news []Revocation) {
 	r.mu.Lock()
 	for _, n := range news {
-		name, until := nameOf(n.Target), untilOf(n)
+		name, until := hashOf(nameOf(n.Target)), untilOf(n)
 		if old, known := r.targets[name]; !known || old != ever && (until == ever || until > old) {
 			r.targets[name] = until
 		}
@@ -157,7 +170,7 @@ func (r *revocations) forget(before time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(over) > len(r.targets) {
-		targets := make(map[string]int64, len(r.targets))
+		targets := make(map[nameHash]int64, len(r.targets))
 		maps.Copy(targets, r.targets)
 		r.targets = targets
 	}
@@ -165,10 +178,10 @@ func (r *revocations) forget(before time.Time) {
 
 const forgetPage = 1000
 
-func (r *revocations) endedBefore(limit int64) []string {
+func (r *revocations) endedBefore(limit int64) []nameHash {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	var over []string
+	var over []nameHash
 	for name, until := range r.targets {
 		if until != ever && until < limit {
 			over = append(over, name)

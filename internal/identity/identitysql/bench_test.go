@@ -1,0 +1,44 @@
+package identitysql_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+)
+
+// BenchmarkStartWithAMillionRevocations is what a starting node pays for them, in time and
+// in memory that it keeps.
+func BenchmarkStartWithAMillionRevocations(b *testing.B) {
+	const many = 1_000_000
+	db := sqldbtest.Migrate(b, sqldbtest.SQLite(b), identitysql.Migrations())
+	err := db.Write(b.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+			INSERT INTO identity_revocations (feed, kind, target, revoked_by, at_ms, until_ms)
+			SELECT i, 'cid', printf('bafyreib%051d', i), 'did:key:zAda', 1, 0 FROM n`, many)
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		s := identitytest.New(b, func(d *identity.Deps, _ *identity.Config) { d.Store = identitysql.New(db) })
+		if err := s.Load(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if n := s.Stats().Revocations; n != many {
+			b.Fatalf("%d are known", n)
+		}
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "MB")
+}
