@@ -134,7 +134,7 @@ func TestFilesFromAShell(t *testing.T) {
 // a telephone has called.
 func TestTheGuideWatchesRealMetrics(t *testing.T) {
 	t.Parallel()
-	n := newNewcomer(t)
+	n := newNewcomer(t, "REPLICA_URL=file://"+t.TempDir(), "REPLICA_PASSPHRASE=a long passphrase")
 	n.types(t, `printf '' | castalia dial '*2233#'`)
 	metrics := string(n.world.Node(0).Get(t, "/metrics").Body)
 	guide, err := os.ReadFile("../../docs/guides/operations.md")

@@ -39,6 +39,8 @@ const (
 	// at leastRate, in bytes a second, besides.
 	putLimit  = 30 * time.Second
 	leastRate = 64 << 10
+	// lookEvery is how often the bound of the log is looked at while objects are copied.
+	lookEvery = 5 * time.Second
 	// closeLimit is how long the last piece may take when a server ends.
 	closeLimit = 10 * time.Second
 )
@@ -49,6 +51,7 @@ var (
 	// errForeign is met once: what follows is a new generation.
 	errForeign = errors.New("something else has its name")
 	errMore    = errors.New("there is more in the log than one piece takes")
+	errTooLong = errors.New("the database's log reached its bound while objects were copied")
 )
 
 // Config of a Shipper.
@@ -91,6 +94,7 @@ type Shipper struct {
 	nextFold   time.Time
 	foldAt     uint32
 	mostLog    int64
+	lookEvery  time.Duration
 
 	mu      sync.Mutex
 	covered time.Time
@@ -116,7 +120,9 @@ func Prepare(cfg Config) (*Shipper, error) {
 		left, ok = state{}, false
 	}
 	left.Deployment = cfg.Deployment
-	return &Shipper{cfg: cfg, state: left, resume: ok, covered: cfg.Now(), foldAt: foldAt, mostLog: mostLog}, nil
+	return &Shipper{
+		cfg: cfg, state: left, resume: ok, covered: cfg.Now(), foldAt: foldAt, mostLog: mostLog, lookEvery: lookEvery,
+	}, nil
 }
 
 // Use says what is copied: a log that is kept, and objects that are watched.
@@ -169,9 +175,7 @@ func (s *Shipper) Run(ctx context.Context) error {
 		if err != nil {
 			pause = min(max(2*pause, time.Second), longestPause)
 		}
-		if err := s.bound(ctx); err != nil {
-			s.cfg.Log.Warn("the database's log cannot be shortened", slog.String("event", "replica.log_kept"), slog.Any("error", err))
-		}
+		s.shorten(ctx)
 		if err := pace.Sleep(ctx, pause); err != nil {
 			return err
 		}
@@ -223,7 +227,7 @@ func (s *Shipper) copyLog(ctx context.Context) (more bool, err error) {
 	} else {
 		more = true
 	}
-	if err := s.objects.flush(ctx, s.cfg.To); err != nil {
+	if err := s.flush(ctx); err != nil {
 		return false, err
 	}
 	if s.pending != nil {
@@ -237,6 +241,34 @@ func (s *Shipper) copyLog(ctx context.Context) (more bool, err error) {
 		s.mu.Unlock()
 	}
 	return more, nil
+}
+
+// flush copies objects. A large one takes its time, and the log must not grow without end
+// meanwhile: at its bound the generation is given up, and the copy goes on.
+func (s *Shipper) flush(ctx context.Context) error {
+	copied := make(chan error, 1)
+	go func() { copied <- s.objects.flush(ctx, s.cfg.To) }()
+	look := time.NewTicker(s.lookEvery)
+	defer look.Stop()
+	before := s.generation
+	for {
+		select {
+		case err := <-copied:
+			if err == nil && s.generation != before {
+				err = errTooLong // what was to be stored behind the objects belongs to no generation
+			}
+			return err
+		case <-look.C:
+			s.shorten(ctx)
+		}
+	}
+}
+
+// shorten looks at the bound of the log.
+func (s *Shipper) shorten(ctx context.Context) {
+	if err := s.bound(ctx); err != nil {
+		s.cfg.Log.Warn("the database's log cannot be shortened", slog.String("event", "replica.log_kept"), slog.Any("error", err))
+	}
 }
 
 // scan reads what is new in the log into a piece.
@@ -375,7 +407,7 @@ func (s *Shipper) fold(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	if err := s.objects.flush(ctx, s.cfg.To); err != nil { // before the base that names them
+	if err := s.flush(ctx); err != nil { // before the base that names them
 		return err
 	}
 	s.startBase(ctx)

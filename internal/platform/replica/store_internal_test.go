@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
@@ -104,6 +108,68 @@ func TestAGivenUpGenerationIsNotContinued(t *testing.T) {
 	w.remote.gone.Store(false)
 	w.crash()
 	w.write(r, 1)
+	w.round()
+	w.expectAll()
+}
+
+// slow is a place that takes no object until it is told to.
+type slow struct {
+	blob.Store
+	asked, release chan struct{}
+}
+
+func (s *slow) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
+	if strings.HasPrefix(key, objectFolder) {
+		close(s.asked)
+		<-s.release
+	}
+	return s.Store.Put(ctx, key, body, opt)
+}
+
+// heard tells that something was logged.
+type heard struct {
+	slog.Handler
+	event string
+	once  *sync.Once
+	told  chan struct{}
+}
+
+func (h heard) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h heard) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Value.String() == h.event {
+			h.once.Do(func() { close(h.told) })
+		}
+		return true
+	})
+	return nil
+}
+
+// The log reaches its bound while a large object is on its way.
+func TestTheLogHasItsBoundWhileObjectsAreCopied(t *testing.T) {
+	t.Parallel()
+	w, r := filled(t)
+	told := make(chan struct{})
+	w.ship.cfg.Log = slog.New(heard{event: "replica.begun_anew", once: new(sync.Once), told: told})
+	w.ship.mostLog, w.ship.lookEvery = 1, time.Millisecond
+	place := &slow{Store: w.ship.cfg.To, asked: make(chan struct{}), release: make(chan struct{})}
+	if _, err := w.objects.Put(t.Context(), "large", strings.NewReader("much"), blob.PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.ship.cfg.To = place
+	var round errgroup.Group
+	round.Go(func() error { return w.ship.round(context.WithoutCancel(t.Context())) })
+	<-place.asked
+	for range 60 {
+		w.write(r, 60)
+	}
+	<-told
+	close(place.release)
+	if err := round.Wait(); !errors.Is(err, errTooLong) {
+		t.Fatalf("the round ended with %v", err)
+	}
+	w.ship.cfg.To = place.Store
 	w.round()
 	w.expectAll()
 }
