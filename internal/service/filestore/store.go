@@ -33,6 +33,8 @@ type Records interface {
 	Version(ctx context.Context, s Scope, fileID string, number int64) (Version, error)
 	// Events returns the changes after a number, oldest first, and the newest number.
 	Events(ctx context.Context, s Scope, after int64, limit int) ([]Event, int64, error)
+	// FirstEvent is the number of the oldest event that was not erased, or 0.
+	FirstEvent(ctx context.Context, ns string) (int64, error)
 	// Usage counts what the scope reaches. Trash and versions are counted for
 	// those alone who see the whole namespace.
 	Usage(ctx context.Context, s Scope) (Usage, error)

@@ -18,8 +18,8 @@ func (s *Store) change(ctx context.Context, c filestore.Change,
 	fn func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error),
 ) (filestore.Receipt, error) {
 	var out filestore.Receipt
-	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		ns := c.Scope.Namespace
+	ns := c.Scope.Namespace
+	err := s.joined.Write(ctx, ns, func(ctx context.Context, tx sqldb.Querier) error {
 		r, found, err := replay(ctx, tx, ns, c.Once)
 		if found || err != nil {
 			out = r

@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
 )
 
 func feedName(ns string) string { return "filestore/" + ns }
@@ -46,7 +47,7 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 		return 0, fmt.Errorf("tell the indexer: %w", err)
 	}
 	for _, e := range events {
-		if err := s.report(ctx, tx, ns, e); err != nil {
+		if err := filereport.Change(ctx, tx, s.outbox, ns, e); err != nil {
 			return 0, err
 		}
 	}
@@ -72,6 +73,12 @@ func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row fu
 		}
 	}
 	return nil
+}
+
+// FirstEvent implements filestore.Records. The newest event of a namespace is never erased.
+func (s *Store) FirstEvent(ctx context.Context, ns string) (first int64, err error) {
+	err = s.db.Read().QueryRowContext(ctx, `SELECT COALESCE(MIN(seq), 0) FROM filestore_events WHERE ns = $1`, ns).Scan(&first)
+	return first, err
 }
 
 // Events implements filestore.Records. A move that leaves or enters the scope

@@ -15,7 +15,9 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/together"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
 )
 
 //go:embed migrations/*.sql
@@ -27,13 +29,19 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "filestore
 // Store implements filestore.Store.
 type Store struct {
 	db     *sqldb.DB
-	outbox Outbox
+	outbox filereport.Outbox
+	joined *together.Writer // changes of a namespace, which all move its counters
 }
 
 var _ filestore.Store = (*Store)(nil)
 
 // New returns a Store on a database that has the migrations.
-func New(db *sqldb.DB) *Store { return &Store{db: db} }
+func New(db *sqldb.DB) *Store { return &Store{db: db, joined: together.New(db)} }
+
+// WithOutbox returns the store with somebody who hears of changes.
+func (s *Store) WithOutbox(o filereport.Outbox) *Store {
+	return &Store{db: s.db, outbox: o, joined: s.joined}
+}
 
 // absent turns "no rows" into a fault.
 func absent(err error, what string) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
 )
 
 var shareColumns = columns{"s.ns", "s.path", "s.hidden", "''"}
@@ -50,7 +51,7 @@ func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
 		if err != nil {
 			return err
 		}
-		return s.reportShare(ctx, tx, sh)
+		return filereport.Share(ctx, tx, s.outbox, sh)
 	})
 }
 

@@ -1,4 +1,9 @@
-package filestoresql
+// Package filereport tells an outbox what happened to files, in the transaction in which
+// it happened.
+//
+// It tells of files by ids and CIDs, and of links by their id: neither paths nor contents
+// nor tokens leave. The names of events are a contract with those who listen.
+package filereport
 
 import (
 	"context"
@@ -13,9 +18,6 @@ import (
 type Outbox interface {
 	EmitIn(ctx context.Context, tx sqldb.Querier, namespace, kind string, at time.Time, data any) error
 }
-
-// WithOutbox returns the store with somebody who hears of changes.
-func (s *Store) WithOutbox(o Outbox) *Store { return &Store{db: s.db, outbox: o} }
 
 // The names of what is reported. They are a contract with those who listen.
 const (
@@ -36,8 +38,9 @@ type changeReport struct {
 	Change      filestore.Op `json:"change"`
 }
 
-func (s *Store) report(ctx context.Context, tx sqldb.Querier, ns string, e filestore.Event) error {
-	if s.outbox == nil {
+// Change reports a change of a file; to nobody where there is no outbox.
+func Change(ctx context.Context, tx sqldb.Querier, to Outbox, ns string, e filestore.Event) error {
+	if to == nil {
 		return nil
 	}
 	kind := eventChanged
@@ -47,7 +50,7 @@ func (s *Store) report(ctx context.Context, tx sqldb.Querier, ns string, e files
 	case filestore.OpTrash, filestore.OpPurge:
 		kind = eventDeleted
 	}
-	return s.outbox.EmitIn(ctx, tx, ns, kind, e.At, changeReport{
+	return to.EmitIn(ctx, tx, ns, kind, e.At, changeReport{
 		FileID: e.FileID, Version: e.Version, CID: e.CID, PreviousCID: e.Before, Size: e.Size, MimeType: e.MimeType,
 		Change: e.Op,
 	})
@@ -59,8 +62,9 @@ type shareReport struct {
 	Expires *time.Time `json:"expires,omitempty"`
 }
 
-func (s *Store) reportShare(ctx context.Context, tx sqldb.Querier, sh filestore.Share) error {
-	if s.outbox == nil {
+// Share reports a new link.
+func Share(ctx context.Context, tx sqldb.Querier, to Outbox, sh filestore.Share) error {
+	if to == nil {
 		return nil
 	}
 	report := shareReport{ShareID: sh.ID}
@@ -68,5 +72,5 @@ func (s *Store) reportShare(ctx context.Context, tx sqldb.Querier, sh filestore.
 		at := sh.Expires.UTC()
 		report.Expires = &at
 	}
-	return s.outbox.EmitIn(ctx, tx, sh.Namespace, eventShared, sh.Created, report)
+	return to.EmitIn(ctx, tx, sh.Namespace, eventShared, sh.Created, report)
 }
