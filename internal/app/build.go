@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/measure"
 	"github.com/castalia-org/castalia/internal/app/profile"
 	"github.com/castalia-org/castalia/internal/app/pulse"
+	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/webhooks"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -59,6 +60,17 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
+	keeping, err := retaining.New(retaining.Deps{
+		DB: a.res.db, Leases: a.res.leases, Settings: &a.opt.Settings, Serves: a.serves, Rules: a.documents.rules,
+		Trail: a.inspected.Trail, Log: a.opt.Log,
+	})
+	if err != nil {
+		return err
+	}
+	a.parts = append(a.parts, part{
+		name: "retention", surfaces: []httpserver.Surface{keeping.Surface()},
+		workers: map[string]func(context.Context) error{"sweep": keeping.Run},
+	})
 	if ship := a.res.ship; ship != nil {
 		a.parts = append(a.parts, part{
 			name: "replica", workers: map[string]func(context.Context) error{"copy": ship.Run}, causes: ship.Causes(),

@@ -122,6 +122,7 @@ var briefRoutes = []string{
 	"GET /operator/audit",
 	"GET /operator/audit/export",
 	"GET /operator/logs",
+	"GET /operator/retention",
 	"GET /operator/settings",
 	"GET /operator/knowledge/collections",
 	"GET /operator/documents",

@@ -12,11 +12,13 @@ import (
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordochttp"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordocsql"
+	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
@@ -28,6 +30,7 @@ type operatorDocs struct {
 	*oracledocs.Documents
 	synonyms *operatordoc.Document[*analyse.Synonyms]
 	menus    *operatordoc.Document[*ussdbook.Book]
+	rules    *operatordoc.Document[retention.Rules]
 	shelf    *operatordoc.Shelf
 }
 
@@ -57,7 +60,11 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	return shelf, operatorDocs{d, words, menus, shelf}, shelf.Load(ctx)
+	rules, err := operatordoc.Put(shelf, retaining.Document(opt.Settings.Retention))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	return shelf, operatorDocs{d, words, menus, rules, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.

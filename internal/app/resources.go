@@ -88,7 +88,8 @@ func prepareResources(ctx context.Context, opt *Options, key keyring.Source) (_ 
 	if r.ship != nil {
 		r.closers = append(r.closers, r.ship.Closed)
 	}
-	return r, r.startTraces(ctx, s, opt.Version)
+	r.traces, err = measure.Traces(ctx, s.Server.TraceEndpoint, opt.Version, r.node, r.log, &r.closers)
+	return r, err
 }
 
 // useDatabase opens the database, brings the program's own tables up to date and

@@ -46,6 +46,7 @@ func commands() []command {
 		{name: "settings", args: shipcli.SettingsUsage, summary: shipcli.SettingsSummary, run: shipcli.RunSettings},
 		{name: "logs", args: shipcli.LogsUsage, summary: shipcli.LogsSummary, run: shipcli.RunLogs},
 		{name: "audit", args: shipcli.AuditUsage, summary: shipcli.AuditSummary, run: shipcli.RunAudit},
+		{name: "retention", args: shipcli.RetentionUsage, summary: shipcli.RetentionSummary, run: shipcli.RunRetention},
 		{name: "verify", args: shipcli.VerifyUsage, summary: shipcli.VerifySummary, run: shipcli.RunVerify},
 		completionCommand(),
 		completeCommand(),

@@ -27,6 +27,7 @@ const paths = [
   "operator/knowledge",
   "operator/plugins",
   "operator/settings",
+  "operator/retention",
   "operator/logs",
   "operator/audit",
   "about",

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,7 +20,6 @@ import (
 	"github.com/castalia-org/castalia/internal/app/stores"
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/blob"
-	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/replica"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -45,32 +42,7 @@ func Given(s *config.Settings) bool { return s.Storage.Replica.Given() }
 
 // Place opens the place of a replica. Alone says that no other process uses it.
 func Place(at config.URL, s *config.Settings, alone bool) (blob.Store, error) {
-	const setting = "REPLICA_URL"
-	u, err := url.Parse(at.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("%s: it is no URL", setting)
-	}
-	switch {
-	case u.Scheme == "s3":
-		return stores.S3(setting, at, s)
-	case u.Scheme != "file" || u.Host != "" || !filepath.IsAbs(u.Path):
-		return nil, fmt.Errorf("%s: given %s, allowed are file:///folder and s3://bucket/prefix", setting, at)
-	case inside(u.Path, s.Storage.Data):
-		return nil, fmt.Errorf("%s: %s is in the data folder, and would be lost with it", setting, u.Path)
-	case alone:
-		return blobdisk.New(u.Path)
-	}
-	return blobdisk.Beside(u.Path), nil
-}
-
-// inside reports whether a path is in a folder.
-func inside(path, folder string) bool {
-	full, err := filepath.Abs(folder)
-	if err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(full, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return stores.Place("REPLICA_URL", at, s, alone)
 }
 
 // Guard refuses to begin a new deployment beside the replica of one that was lost:

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
@@ -146,4 +147,11 @@ func (t *Trail) List(ctx context.Context, f Filter) (_ []Act, err error) {
 		out = append(out, a)
 	}
 	return out, rows.Err()
+}
+
+// Retained are the acts, which operators may choose to keep for a while only.
+func (t *Trail) Retained() map[string][]retention.Source {
+	return map[string][]retention.Source{
+		retention.Audit: {retention.Rows{DB: t.db, Name: "audit_acts", Place: place, Slice: 200}},
+	}
 }

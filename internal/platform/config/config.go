@@ -226,7 +226,7 @@ func assign(v reflect.Value, field reflect.StructField, text string) error {
 		}
 		v.SetInt(int64(n))
 	case time.Duration:
-		d, err := parseDuration(text)
+		d, err := ParseDuration(text)
 		if err != nil {
 			return err
 		}
@@ -245,16 +245,32 @@ func assign(v reflect.Value, field reflect.StructField, text string) error {
 	return nil
 }
 
-// parseDuration takes Go durations and the word "off", which is zero.
-func parseDuration(text string) (time.Duration, error) {
+// day is what a d counts in durations.
+const day = 24 * time.Hour
+
+// ParseDuration takes Go durations, whole days such as 90d, and the word "off", which is
+// zero.
+func ParseDuration(text string) (time.Duration, error) {
 	if text == "off" || text == "" {
 		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * day, err
 	}
 	d, err := time.ParseDuration(text)
 	if err == nil && d < 0 {
 		return 0, errors.New("negative duration")
 	}
 	return d, err
+}
+
+// FormatDuration writes a duration as ParseDuration reads it, whole days as such.
+func FormatDuration(d time.Duration) string {
+	if d > 0 && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return d.String()
 }
 
 // explainer is implemented by setting types that can say what they allow.
@@ -280,7 +296,7 @@ func allowed(field reflect.StructField) string {
 		}
 		return "a whole number"
 	case time.Duration:
-		return "a duration such as 90s, 15m or 24h, or off"
+		return "a duration such as 90s, 15m, 24h or 90d, or off"
 	case []string:
 		return "a comma-separated list"
 	}

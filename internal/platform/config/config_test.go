@@ -56,7 +56,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		{"PORT=70000", `PORT: given "70000" (from environment), allowed is a whole number from 0 to 65535`},
 		{"LOG_LEVEL=loud", `LOG_LEVEL: given "loud" (from environment), allowed is debug or info or warn or error`},
 		{"TRUST_PROXY_ENABLED=perhaps", `TRUST_PROXY_ENABLED: given "perhaps" (from environment), allowed is true or false`},
-		{"USSD_SESSION_TTL=-3s", `USSD_SESSION_TTL: given "-3s" (from environment), allowed is a duration such as 90s, 15m or 24h, or off`},
+		{"USSD_SESSION_TTL=-3s", `USSD_SESSION_TTL: given "-3s" (from environment), allowed is a duration such as 90s, 15m, 24h or 90d, or off`},
 		{"PIN_ENCRYPTION_KEY=secret", `PIN_ENCRYPTION_KEY: given a secret that does not fit (from environment), allowed is 64 hexadecimal digits`},
 		{"FILES_MAX_UPLOAD=5 apples", `FILES_MAX_UPLOAD: given "5 apples" (from environment), allowed is a size such as 512KiB, 64MiB or 5GiB`},
 		{"USSD_GATEWAY_CIDRS=10.0.0.0/99", `USSD_GATEWAY_CIDRS: given "10.0.0.0/99" (from environment), allowed is a comma list of ranges such as 10.0.0.0/8, 2001:db8::/32`},

@@ -4,19 +4,32 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
 // feedPoll is how often a waiting reader looks at the store without a hint.
 const feedPoll = time.Second
 
 // Changes returns what happened after a number, oldest first, and the number to
-// ask with next. Only what lies inside the caller's scope is told.
+// ask with next. Only what lies inside the caller's scope is told. Where changes after
+// that number were erased, it fails and says from where on there are some (ADR 0268).
 func (s *Service) Changes(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
 	scope, err := a.Scope(List)
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.events(ctx, scope, after, limit)
+	events, next, err := s.events(ctx, scope, after, limit)
+	if err != nil || next == after || len(events) > 0 && events[0].Seq == after+1 {
+		return events, next, err
+	}
+	// Looked at last: what was there until now was there before.
+	first, err := s.store.FirstEvent(ctx, a.Namespace)
+	if err == nil && first > after+1 {
+		err = fault.Newf(fault.Gone, "Changes before %d are kept no more: list the files, and go on with since=%d.", first, first-1).
+			WithCode("changes_erased")
+	}
+	return events, next, err
 }
 
 func (s *Service) events(ctx context.Context, scope Scope, after int64, limit int) ([]Event, int64, error) {

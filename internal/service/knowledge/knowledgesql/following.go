@@ -2,6 +2,9 @@ package knowledgesql
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -124,4 +127,17 @@ func forgetDocument(ctx context.Context, tx sqldb.Querier, collection, file stri
 // when passages that nobody may find any more wait to be destroyed.
 func touch(ctx context.Context, tx sqldb.Querier, collection string, lost time.Time) error {
 	return segmentTables(nil).Touch(ctx, tx, collection, lost)
+}
+
+// ReadThrough returns how far the changes of a namespace were followed; false: nobody
+// follows them.
+func (s *Store) ReadThrough(ctx context.Context, ns string) (seq int64, follows bool, err error) {
+	err = s.db.Read().QueryRowContext(ctx, `SELECT seq FROM knowledge_owners WHERE ns = $1`, ns).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("read how far changes were followed: %w", err)
+	}
+	return seq, true, nil
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
@@ -183,11 +184,6 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		if err != nil {
 			return fmt.Errorf("delete session: %w", err)
 		}
-		if indexed > 1 {
-			if err := st.dropIndexed(ctx, tx, owner, time.Now()); err != nil {
-				return err
-			}
-		}
 		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND `+isLive, id)
 		if err != nil {
 			return fmt.Errorf("select live runs: %w", err)
@@ -195,22 +191,23 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		if live, err = collect(rows, scanRun); err != nil {
 			return err
 		}
-		for _, text := range []string{
-			`DELETE FROM oracle_approvals WHERE run_id IN (SELECT id FROM oracle_runs WHERE session_id = $1)`,
-			`DELETE FROM oracle_frames WHERE run_id IN (SELECT id FROM oracle_runs WHERE session_id = $1)`,
-			`DELETE FROM oracle_runs WHERE session_id = $1`,
-			`DELETE FROM oracle_messages WHERE session_id = $1`,
-			`DELETE FROM oracle_calls WHERE session_id = $1`,
-			`DELETE FROM oracle_turns WHERE session_id = $1`,
-			`DELETE FROM oracle_feedback WHERE session_id = $1`,
-		} {
-			if _, err := tx.ExecContext(ctx, text, id); err != nil {
-				return fmt.Errorf("delete session's rows: %w", err)
-			}
+		if err := (retention.Rows{Parts: sessionParts()}).EraseParts(ctx, tx, id); err != nil {
+			return err
 		}
-		return st.report(ctx, tx, owner, eventSessionEnded, time.Now(), sessionReport{SessionID: id})
+		return st.sessionGone(ctx, tx, owner, id, indexed)
 	})
 	return live, err
+}
+
+// sessionGone takes a deleted session out of the index and reports its end. Indexed is
+// how far the index had read it.
+func (st *Store) sessionGone(ctx context.Context, tx sqldb.Querier, owner, id string, indexed int64) error {
+	if indexed > 1 {
+		if err := st.dropIndexed(ctx, tx, owner, time.Now()); err != nil {
+			return err
+		}
+	}
+	return st.report(ctx, tx, owner, eventSessionEnded, time.Now(), sessionReport{SessionID: id})
 }
 
 // Expired names hidden sessions whose time was over at a time, with their owners.

@@ -17,6 +17,7 @@ import "./operator.css";
 import { PeopleView } from "./PeopleView";
 import { PluginsView } from "./PluginsView";
 import { QueryView } from "./QueryView";
+import { RetentionView } from "./RetentionView";
 import { SessionsView } from "./SessionsView";
 import { SettingsView } from "./SettingsView";
 
@@ -56,6 +57,7 @@ const views: View[] = [
   { path: "people", title: "People", page: () => <PeopleView /> },
   { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
   { path: "settings", title: "Settings", page: () => <SettingsView /> },
+  { path: "retention", title: "Retention", page: () => <RetentionView /> },
   { path: "logs", title: "Logs", page: () => <LogsView /> },
   { path: "audit", title: "Audit trail", page: () => <AuditView /> },
 ];

@@ -1,0 +1,32 @@
+package shipcli_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/cli/shipcli"
+)
+
+func TestRetentionSaysWhatWouldGo(t *testing.T) {
+	t.Parallel()
+	url := server(t, http.StatusOK, `{"classes":[
+		{"name":"runs","keep":"90d","due":[{"table":"oracle_runs","rows":10000,"more":true}]},
+		{"name":"forms","due":[{"table":"ussd_submissions","rows":0}]}],
+		"tables":[{"name":"oracle_runs","rows":12345,"bytes":2097152,"rowsADay":411,"day":"2026-11-18"}],"exported":true}`)
+	text, err := call(t, shipcli.RunRetention, "--server", url, "--tables", "--keep", "runs=90d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{
+		"runs 90d oracle_runs 10000 or more", "forms ever ussd_submissions 0", "oracle_runs 12345 2.0 MiB +411 2026-11-18",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if _, err := call(t, shipcli.RunRetention, "--server", url, "--keep", "runs"); err == nil {
+		t.Error("a rule without a duration was taken")
+	}
+}

@@ -1,0 +1,174 @@
+package retention
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+)
+
+const (
+	// every is how often is swept, and measure how often tables are measured.
+	every   = time.Hour
+	measure = 24 * time.Hour
+	// calm is how long a starting node has other things to do.
+	calm = time.Minute
+	// between lets requests through between two slices.
+	between = 20 * time.Millisecond
+)
+
+// Exports is where records are written before they are erased.
+type Exports struct {
+	Store blob.Store
+	// Seal encrypts what is written to it.
+	Seal func(io.Writer) (io.WriteCloser, error)
+}
+
+// Config is what a Keeper needs.
+type Config struct {
+	DB     *sqldb.DB
+	Leases *lease.Keeper
+	// Rules are those in force.
+	Rules func() Rules
+	// Sources are the records of each class that this node knows.
+	Sources map[string][]Source
+	// Exports may be nil: then nothing is kept of what is erased.
+	Exports *Exports
+	Log     *slog.Logger
+}
+
+// Keeper sweeps. It is safe for concurrent use.
+type Keeper struct{ Config }
+
+// New returns a keeper.
+func New(c Config) *Keeper { return &Keeper{c} }
+
+// Run sweeps and measures until ctx ends. It runs on every node: leases see to it that
+// one at a time does the work.
+func (k *Keeper) Run(ctx context.Context) error {
+	if pace.Sleep(ctx, calm) != nil {
+		return nil
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		_ = k.Leases.Every(ctx, "retention/growth", measure, func(ctx context.Context, _ lease.Lease) error { return k.Measure(ctx) })
+	})
+	for class, sources := range k.Sources {
+		for _, s := range sources {
+			all.Go(func() {
+				_ = k.Leases.Every(ctx, "retention/"+s.Table(), every, func(ctx context.Context, l lease.Lease) error {
+					_, err := k.Sweep(ctx, l, class, s)
+					return err
+				})
+			})
+		}
+	}
+	all.Wait()
+	return nil
+}
+
+// errChanged says that operators have chosen otherwise meanwhile.
+var errChanged = errors.New("the rules have changed")
+
+// Sweep erases what is due of a source and returns how many rows of its table went.
+func (k *Keeper) Sweep(ctx context.Context, l lease.Lease, class string, s Source) (total int64, err error) {
+	keep, ok := k.Rules()[class]
+	if !ok {
+		return 0, nil
+	}
+	now, err := k.DB.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	before := now.Add(-keep)
+	err = s.Walk(ctx, before, func(ids []string) error {
+		if k.Rules()[class] != keep {
+			return errChanged
+		}
+		if err := k.export(ctx, class, s, before, ids); err != nil {
+			return err
+		}
+		n, err := k.erase(ctx, l, s, before, ids)
+		total += n
+		if err != nil {
+			return err
+		}
+		return pace.Sleep(ctx, between)
+	})
+	if total > 0 {
+		k.Log.Info("records were erased, as the rules of retention say", slog.String("event", "retention.erased"), slog.String("class", class),
+			slog.String("table", s.Table()), slog.Int64("rows", total), slog.Time("before", before), slog.Bool("exported", k.Exports != nil))
+	}
+	if errors.Is(err, errChanged) {
+		return total, nil
+	}
+	return total, err
+}
+
+func (k *Keeper) erase(ctx context.Context, l lease.Lease, s Source, before time.Time,
+	ids []string,
+) (total int64, err error) {
+	err = k.DB.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		total = 0
+		if err := l.Guard(ctx, tx); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			n, err := s.Erase(ctx, tx, before, id)
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return total, nil
+}
+
+// export writes records to their place. A slice that was exported and not erased is
+// exported again under the same name.
+func (k *Keeper) export(ctx context.Context, class string, s Source, before time.Time, ids []string) error {
+	if k.Exports == nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
+	key := fmt.Sprintf("%s/%s/%s-%s.jsonl.age", class, before.UTC().Format("2006-01"), s.Table(), hex.EncodeToString(sum[:16]))
+	body, to := io.Pipe()
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		_ = to.CloseWithError(func() error { // a pipe's never fails
+			sealed, err := k.Exports.Seal(to)
+			if err != nil {
+				return err
+			}
+			lines := NewLines(k.DB.Read(), sealed)
+			for _, id := range ids {
+				if err := s.Export(ctx, before, id, lines); err != nil {
+					return err
+				}
+			}
+			return sealed.Close()
+		}())
+	})
+	_, err := k.Exports.Store.Put(ctx, key, body, blob.PutOptions{})
+	_ = body.CloseWithError(errors.New("the export was not taken"))
+	writing.Wait()
+	if err != nil {
+		return fmt.Errorf("export %s before it is erased: %w", class, err)
+	}
+	return nil
+}

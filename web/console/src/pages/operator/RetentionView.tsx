@@ -1,0 +1,141 @@
+import { useState, type FormEvent } from "react";
+import { useSession } from "../../identity/session";
+import { useDoing } from "../../shell/asked";
+import { bytes } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
+import { Skeleton } from "../../shell/Skeleton";
+import { ask, useLook } from "./api";
+import { dueWords, growth, largest, rulesOf, rulesText } from "./retention";
+import type { Kept, Retention, Rules, Table } from "./retention";
+
+const path = "/operator/retention";
+const documentPath = "/operator/documents/retention";
+
+/** How long records are kept, what would go, and what tables hold. */
+export function RetentionView() {
+  const { data, error } = useLook<Retention>(path, 60_000);
+  return (
+    <div className="stack" aria-busy={!data && !error}>
+      <Problem error={error} />
+      {!data && !error && <Skeleton lines={6} label="Looking at what is kept" />}
+      {data && <RulesCard retention={data} />}
+      {data && <TablesCard tables={largest(data.tables)} />}
+    </div>
+  );
+}
+
+function RulesCard({ retention }: { retention: Retention }) {
+  const { classes, readOnly, exported } = retention;
+  const session = useSession();
+  const { run, isBusy, error } = useDoing([path]);
+  const inForce = rulesOf(classes);
+  const [typed, setTyped] = useState<Rules>({});
+  const [tried, setTried] = useState<Kept[]>();
+  const rules = { ...inForce, ...typed };
+  const isChanged = rulesText(rules) !== rulesText(inForce);
+  function change(name: string, keep: string) {
+    setTyped({ ...typed, [name]: keep });
+    setTried(undefined);
+  }
+  // What a rule erases cannot be had back: it is counted before it can be saved.
+  function look(event: FormEvent) {
+    event.preventDefault();
+    run(async () => {
+      const query = `?rules=${encodeURIComponent(rulesText(rules))}`;
+      setTried((await ask<Retention>(session, path + query)).classes);
+    });
+  }
+  function save() {
+    run(async () => {
+      const { newest } = await ask<{ newest: number }>(session, documentPath);
+      const body = { text: rulesText(rules), note: "from the console" };
+      await ask(session, documentPath, "PUT", body, { "If-Match": `"${newest}"` });
+      setTyped({});
+      setTried(undefined);
+    });
+  }
+  return (
+    <form className="card stack" aria-label="How long records are kept" onSubmit={look}>
+      <h2>How long records are kept</h2>
+      <p className="soft small">
+        Empty is for ever; else a time such as 365d.{" "}
+        {readOnly
+          ? "The server's settings hold these rules: a change needs a restart."
+          : "Changes count at once, and records go within the hour."}{" "}
+        {exported
+          ? "Records are exported before they go."
+          : "Nothing is exported before it goes: RETENTION_EXPORT_URL says where to."}
+      </p>
+      <Problem error={error} />
+      <div className="retention">
+        {(tried ?? classes).map((one) => (
+          <label key={one.name}>
+            <span className="name">{one.name}</span>
+            <input
+              autoComplete="off"
+              placeholder="for ever"
+              disabled={readOnly || isBusy}
+              value={rules[one.name] ?? ""}
+              onChange={(event) => change(one.name, event.target.value)}
+            />
+            <span className="soft small">
+              {one.doc}
+              {one.keep !== undefined && <strong> {dueWords(one.due)}.</strong>}
+            </span>
+          </label>
+        ))}
+      </div>
+      {!readOnly && (
+        <div className="row">
+          <button type="submit" disabled={isBusy || !isChanged}>
+            See what would go
+          </button>
+          <button
+            type="button"
+            className="primary"
+            disabled={isBusy || !isChanged || !tried}
+            onClick={save}
+          >
+            Save the rules
+          </button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+function TablesCard({ tables }: { tables: Table[] }) {
+  return (
+    <section className="card" aria-label="What tables hold">
+      <h2>What tables hold</h2>
+      {tables.length === 0 ? (
+        <p className="soft small">Nothing was measured yet: that happens once a day.</p>
+      ) : (
+        <div className="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th>Table</th>
+                <th className="number">Rows</th>
+                <th className="number">Rows a day</th>
+                <th className="number">Size</th>
+                <th>Measured</th>
+              </tr>
+            </thead>
+            <tbody>
+              {tables.map((one) => (
+                <tr key={one.name}>
+                  <td className="mono">{one.name}</td>
+                  <td className="number">{one.rows.toLocaleString("en")}</td>
+                  <td className="number">{growth(one.rowsADay)}</td>
+                  <td className="number">{one.bytes === undefined ? "–" : bytes(one.bytes)}</td>
+                  <td>{one.day}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+/** What the next sweep would erase of a table. */
+export interface Due {
+  table: string;
+  rows: number;
+  more?: boolean;
+}
+
+/** A kind of record that grows without end. Without keep it is kept for ever. */
+export interface Kept {
+  name: string;
+  doc: string;
+  keep?: string;
+  due: Due[];
+}
+
+/** A table as it was last measured. */
+export interface Table {
+  name: string;
+  rows: number;
+  bytes?: number;
+  rowsADay?: number;
+  bytesADay?: number;
+  day: string;
+}
+
+export interface Retention {
+  classes: Kept[];
+  tables: Table[];
+  source: string;
+  readOnly: boolean;
+  exported: boolean;
+}
+
+/** How long each class is kept, as it is typed. */
+export type Rules = Record<string, string>;
+
+/** The rules in force, to be changed. */
+export function rulesOf(classes: Kept[]): Rules {
+  return Object.fromEntries(classes.map(({ name, keep }) => [name, keep ?? ""]));
+}
+
+/** The document that says so: a line for each class that is not kept for ever. */
+export function rulesText(rules: Rules): string {
+  return Object.entries(rules)
+    .filter(([, keep]) => keep.trim() !== "")
+    .map(([name, keep]) => `${name}: ${JSON.stringify(keep.trim())}\n`)
+    .join("");
+}
+
+/** How many records would go, in words. */
+export function dueWords(due: Due[]): string {
+  const rows = due.reduce((sum, one) => sum + one.rows, 0);
+  const isMore = due.some((one) => one.more);
+  if (rows === 0 && !isMore) return "nothing would go now";
+  return `${rows.toLocaleString("en")}${isMore ? " or more" : ""} would go now`;
+}
+
+/** By how much a table grows a day, in words. */
+export function growth(rowsADay: number | undefined): string {
+  if (rowsADay === undefined) return "not known yet";
+  return `${rowsADay > 0 ? "+" : ""}${rowsADay.toLocaleString("en")}`;
+}
+
+/** The tables that hold something, the largest first. */
+export function largest(tables: Table[]): Table[] {
+  return tables
+    .filter(({ rows }) => rows > 0)
+    .sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0) || b.rows - a.rows);
+}
