@@ -111,7 +111,7 @@ func (w *world) count(t *testing.T, table string) (n int) {
 // held sweeps under a lease of its own.
 func (w *world) held(ctx context.Context, t *testing.T) (int64, error) {
 	t.Helper()
-	l, ok, err := w.Leases.Acquire(t.Context(), "sweep", time.Minute)
+	l, ok, err := w.Leases.Acquire(ctx, "sweep", time.Minute)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -58,7 +58,7 @@ func New(c Config) *Keeper { return &Keeper{c} }
 // one at a time does the work.
 func (k *Keeper) Run(ctx context.Context) error {
 	if pace.Sleep(ctx, calm) != nil {
-		return nil
+		return nil //nolint:nilerr // the program stops
 	}
 	var all sync.WaitGroup
 	all.Go(func() {

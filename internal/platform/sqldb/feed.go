@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgline"
 )
 
 // errLaneTaken makes a write function run again, in its turn.
@@ -19,6 +21,12 @@ var errLaneTaken = errors.New("somebody else writes to this feed now")
 // use one feed for each namespace or kind.
 func NextFeed(ctx context.Context, tx Querier, name string) (int64, error) {
 	return NextFeedN(ctx, tx, name, 1)
+}
+
+// InFeedTurn has the writes of a context wait, before they begin, until no other such write of
+// the fleet takes numbers of a feed: for those that are long, and dear to run again.
+func InFeedTurn(ctx context.Context, name string) context.Context {
+	return pgline.InTurn(ctx, "feed "+name)
 }
 
 // NextFeedN reserves n numbers and returns the last of them.

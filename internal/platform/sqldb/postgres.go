@@ -151,6 +151,7 @@ func pause(ctx context.Context, try int) error {
 
 // attempt runs fn once, in the lanes that earlier tries asked for.
 func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pgline.Pass, try int) error {
+	inTurn := p.Turn(ctx)
 	if err := p.Enter(ctx); err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pgline.Pa
 		return fmt.Errorf("begin write: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	if try >= pgFleetLane {
+	if inTurn || try >= pgFleetLane {
 		release, err := fleetLanes(ctx, conn, p.Held)
 		if err != nil {
 			return err

@@ -87,6 +87,23 @@ type Pass struct {
 	Wanted []string
 }
 
+type turnKey struct{}
+
+// InTurn has the transactions of a context wait for a lane, here and in the fleet, before
+// they begin.
+func InTurn(ctx context.Context, lane string) context.Context {
+	return context.WithValue(ctx, turnKey{}, lane)
+}
+
+// Turn wants the lane of a context, and reports whether it has one.
+func (p *Pass) Turn(ctx context.Context) bool {
+	lane, ok := ctx.Value(turnKey{}).(string)
+	if ok {
+		p.Want(lane)
+	}
+	return ok
+}
+
 // Want notes a lane for the next try.
 func (p *Pass) Want(name string) {
 	if !slices.Contains(p.Wanted, name) {

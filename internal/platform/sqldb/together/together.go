@@ -66,21 +66,22 @@ func New(db *sqldb.DB) *Writer {
 // Apart returns a writer that passes every write on by itself, to measure against.
 func Apart(db *sqldb.DB) *Writer { return &Writer{db: db} }
 
-// Write is sqldb.Write for a write that changes rows of a key. Other writes with that
-// key, of this process, are in the same transaction or in another one, never beside it.
+// Write is sqldb.Write for a write that changes rows of a key, which is the name of a feed
+// whose numbers it takes. Other writes with that key, of this process, are in the same
+// transaction or in another one, never beside it, and nodes take turns.
 func (w *Writer) Write(ctx context.Context, key string, fn Write) error {
 	if !w.joins {
 		return w.db.Write(ctx, fn)
 	}
 	j := &job{ctx: ctx, fn: fn, done: make(chan struct{}), lead: make(chan struct{}, 1)}
 	if w.enter(key, j) {
-		w.work(key, j)
+		w.work(key, j) //nolint:contextcheck // jobs have their callers' contexts
 		return j.err
 	}
 	select {
 	case <-j.done:
 	case <-j.lead:
-		w.work(key, j)
+		w.work(key, j) //nolint:contextcheck // the same
 	case <-ctx.Done():
 		if j.state.CompareAndSwap(waits, left) {
 			w.depart(key, j)
@@ -136,7 +137,7 @@ func (w *Writer) work(key string, first *job) {
 		defer w.mu.Unlock()
 		w.next(key)
 	}()
-	w.run(w.take(key, first))
+	w.run(key, w.take(key, first))
 }
 
 // take returns the jobs that go together, which their callers cannot leave any more.
@@ -164,9 +165,10 @@ func (f *failed) Error() string { return f.err.Error() }
 func (f *failed) Unwrap() error { return f.err }
 
 // run does jobs, together as long as that goes.
-func (w *Writer) run(batch []*job) {
+func (w *Writer) run(feed string, batch []*job) {
 	for len(batch) > 1 {
-		err := w.db.Write(context.WithoutCancel(batch[0].ctx), func(ctx context.Context, tx sqldb.Querier) error {
+		ctx := sqldb.InFeedTurn(context.WithoutCancel(batch[0].ctx), feed)
+		err := w.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 			for i, j := range batch {
 				if err := guarded(ctx, tx, j.fn); err != nil {
 					return &failed{i, err}

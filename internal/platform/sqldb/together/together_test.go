@@ -59,7 +59,7 @@ func TestEveryWriteGetsItsOwnOutcome(t *testing.T) {
 			all.Go(func() {
 				for n := range each {
 					ctx, cancel := context.WithCancel(t.Context())
-					err := w.Write(ctx, "key", func(ctx context.Context, tx sqldb.Querier) error {
+					err := w.Write(ctx, "together", func(ctx context.Context, tx sqldb.Querier) error {
 						if err := number(ctx, tx, fmt.Sprint(i, " ", n)); err != nil {
 							return err
 						}
@@ -112,7 +112,7 @@ func TestWritesOfAKeyShareCommits(t *testing.T) {
 		var all sync.WaitGroup
 		var once sync.Once
 		all.Go(func() {
-			err := w.Write(t.Context(), "key", func(ctx context.Context, tx sqldb.Querier) error {
+			err := w.Write(t.Context(), "together", func(ctx context.Context, tx sqldb.Querier) error {
 				once.Do(func() { close(entered) })
 				<-held
 				return number(ctx, tx, "first")
@@ -127,7 +127,7 @@ func TestWritesOfAKeyShareCommits(t *testing.T) {
 			waiting.Add(1)
 			all.Go(func() {
 				waiting.Done()
-				err := w.Write(t.Context(), "key", func(ctx context.Context, tx sqldb.Querier) error {
+				err := w.Write(t.Context(), "together", func(ctx context.Context, tx sqldb.Querier) error {
 					return number(ctx, tx, fmt.Sprint(i))
 				})
 				if err != nil {

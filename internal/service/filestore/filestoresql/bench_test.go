@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	benchWriters = 16
+	benchWriters = 16 // of each node
 	benchTime    = 5 * time.Second
 )
 
@@ -81,7 +81,7 @@ func rate(b *testing.B, url string, nodes int, open func(*sqldb.DB) *filestoresq
 	var stored atomic.Int64
 	var all sync.WaitGroup
 	text := strings.Repeat("a line of text\n", 70)
-	for i := range benchWriters {
+	for i := range nodes * benchWriters {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				_, err := services[i%nodes].Put(ctx, filestore.Owner(ns), filestore.Put{

@@ -19,7 +19,7 @@ func (s *Store) change(ctx context.Context, c filestore.Change,
 ) (filestore.Receipt, error) {
 	var out filestore.Receipt
 	ns := c.Scope.Namespace
-	err := s.joined.Write(ctx, ns, func(ctx context.Context, tx sqldb.Querier) error {
+	err := s.joined.Write(ctx, feedName(ns), func(ctx context.Context, tx sqldb.Querier) error {
 		r, found, err := replay(ctx, tx, ns, c.Once)
 		if found || err != nil {
 			out = r
