@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
@@ -44,7 +45,7 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return err
 	}
-	namespaces, err := untilNothing(ctx, files.RotateKeys)
+	namespaces, err := untilNothing(ctx, upkeep.New(files).RotateKeys)
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}

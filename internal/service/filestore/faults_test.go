@@ -471,7 +471,7 @@ func TestKeysRotateWithoutTouchingBytes(t *testing.T) {
 		p := blobtest.Healthy()
 		p.Err = errors.New("rotation touched the object store")
 		w.Blobs.Set(p)
-		if n, err := w.Node(both).RotateKeys(t.Context()); err != nil || n != 1 {
+		if n, err := upkeep.New(w.Node(both)).RotateKeys(t.Context()); err != nil || n != 1 {
 			t.Fatalf("rotated %d: %v", n, err)
 		}
 		w.Blobs.Set(blobtest.Healthy())
