@@ -55,7 +55,7 @@ func remoteFlags(fs *flag.FlagSet, s shell.IO) func() (remote, error) {
 		if err != nil {
 			return remote{}, err
 		}
-		cfg := filestoreclient.Config{Server: *server, Signer: signer}
+		cfg := filestoreclient.Config{Server: *server, Signer: signer, Waiting: shell.Waiting(s)}
 		if *proof != "" {
 			if cfg.Proof, err = shell.ReadToken(*proof, s); err != nil {
 				return remote{}, fmt.Errorf("--proof: %w", err)

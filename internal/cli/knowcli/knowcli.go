@@ -68,7 +68,7 @@ func connect(ctx context.Context, server, token string, signer did.Signer, s she
 	if err != nil {
 		return remote{}, err
 	}
-	files, err := filestoreclient.New(filestoreclient.Config{Server: server, Signer: signer})
+	files, err := filestoreclient.New(filestoreclient.Config{Server: server, Signer: signer, Waiting: shell.Waiting(s)})
 	return remote{c, files, s}, err
 }
 

@@ -86,3 +86,10 @@ func Count(n int, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// Waiting tells that the server takes no more for a while.
+func Waiting(s IO) func(time.Duration) {
+	return func(d time.Duration) {
+		_, _ = fmt.Fprintf(s.Err, "the server takes no more requests for %s; waiting\n", d)
+	}
+}

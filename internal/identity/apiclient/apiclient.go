@@ -1,8 +1,9 @@
 // Package apiclient sends requests to a Castalia server as somebody with a key: what the
 // clients of files, knowledge and the oracle share.
 //
-// It promises that every request carries a token of its own, made for that server alone, and
-// that a refusal is a *StatusError with the server's own words.
+// It promises that every request carries a token of its own, made for that server alone, that
+// who is told to come again later does, and that a refusal is a *StatusError with the server's
+// own words.
 package apiclient
 
 import (
@@ -15,10 +16,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -31,6 +34,8 @@ type Config struct {
 	// Proof, when set, is a delegation to the signer that tokens are made under.
 	Proof *ucan.Token
 	HTTP  *http.Client // nil is a client without a total time limit
+	// Waiting, when set, is told before a request is held back that came too soon.
+	Waiting func(time.Duration)
 }
 
 // Client is somebody at one server. It is safe for concurrent use.
@@ -43,6 +48,9 @@ type Client struct {
 const (
 	tokenTTL = 5 * time.Minute
 	maxReply = 16 << 20
+	// waits is how often a request is held back that came too soon, each time for at most longestWait.
+	waits       = 5
+	longestWait = 90 * time.Second
 )
 
 // New returns a client. It asks nothing yet.
@@ -122,22 +130,65 @@ type Request struct {
 	Bearer string
 }
 
-// Send sends a request and returns a good response, whose body the caller closes.
+// Send sends a request and returns a good response, whose body the caller closes. What the
+// server does not take now (429) is sent again when it says, if the body can be read again.
 func (c *Client) Send(ctx context.Context, q Request) (*http.Response, error) {
-	target := q.Path
-	if !strings.HasPrefix(target, "http") {
-		target = c.cfg.Server + target
-	}
-	body, length := q.Body, q.Length
 	if q.JSON != nil {
 		data, err := json.Marshal(q.JSON)
 		if err != nil {
 			return nil, fmt.Errorf("encode request: %w", err)
 		}
-		body, length = bytes.NewReader(data), int64(len(data))
+		q.Body, q.Length = bytes.NewReader(data), int64(len(data))
 	}
+	rewind := rewinder(q.Body)
+	for tries := 0; ; tries++ {
+		res, err := c.once(ctx, q)
+		if err != nil || res.StatusCode < http.StatusBadRequest {
+			return res, err
+		}
+		refused := refusal(res)
+		wait, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+		_ = res.Body.Close()
+		hold := time.Duration(max(wait, 1)) * time.Second
+		if res.StatusCode != http.StatusTooManyRequests || tries == waits || hold > longestWait || rewind == nil {
+			return nil, refused
+		}
+		if c.cfg.Waiting != nil {
+			c.cfg.Waiting(hold)
+		}
+		if err := pace.Sleep(ctx, hold); err != nil {
+			return nil, err
+		}
+		if err := rewind(); err != nil {
+			return nil, fmt.Errorf("send again: %w", err)
+		}
+	}
+}
+
+// rewinder brings a body back to where it stands now; nil where that cannot be done.
+func rewinder(body io.Reader) func() error {
 	if body == nil {
-		body, length = http.NoBody, 0
+		return func() error { return nil }
+	}
+	seeker, ok := body.(io.Seeker)
+	if !ok {
+		return nil
+	}
+	at, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil
+	}
+	return func() error { _, err := seeker.Seek(at, io.SeekStart); return err }
+}
+
+func (c *Client) once(ctx context.Context, q Request) (*http.Response, error) {
+	target := q.Path
+	if !strings.HasPrefix(target, "http") {
+		target = c.cfg.Server + target
+	}
+	body, length := io.Reader(http.NoBody), int64(0)
+	if q.Body != nil {
+		body, length = io.NopCloser(q.Body), q.Length // what is closed cannot be sent again
 	}
 	req, err := http.NewRequestWithContext(ctx, q.Method, target, body)
 	if err != nil {
@@ -157,11 +208,7 @@ func (c *Client) Send(ctx context.Context, q Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the server: %w", err)
 	}
-	if res.StatusCode < http.StatusBadRequest {
-		return res, nil
-	}
-	defer func() { _ = res.Body.Close() }()
-	return nil, refusal(res)
+	return res, nil
 }
 
 func (c *Client) sign(ctx context.Context, req *http.Request, q Request) error {

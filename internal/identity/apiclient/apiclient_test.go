@@ -2,10 +2,14 @@ package apiclient_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/identity/apiclient"
 	"github.com/castalia-org/castalia/internal/protocol/did"
@@ -97,4 +101,65 @@ func TestAnAddressThatIsNone(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
+}
+
+func TestWhoCameTooSoonComesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bodies []string
+		var waited []time.Duration
+		c, err := apiclient.New(apiclient.Config{
+			Server: "http://oracle.test", Waiting: func(d time.Duration) { waited = append(waited, d) },
+			HTTP: &http.Client{Transport: transport(func(r *http.Request) *http.Response {
+				body, _ := io.ReadAll(r.Body)
+				bodies = append(bodies, string(body))
+				if len(bodies) < 3 {
+					return answer(http.StatusTooManyRequests, http.Header{"Retry-After": {"7"}}, `{"message":"Too many."}`)
+				}
+				return answer(http.StatusOK, nil, `{}`)
+			})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := strings.NewReader("xyz-content")
+		_, _ = file.Seek(4, io.SeekStart)
+		q := apiclient.Request{Method: http.MethodPut, Path: "/x", Body: file, Length: 7}
+		if err := c.Do(t.Context(), q, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(bodies, []string{"content", "content", "content"}) || !slices.Equal(waited, []time.Duration{7e9, 7e9}) {
+			t.Errorf("sent %q after %v", bodies, waited)
+		}
+		// What cannot be read again is not sent in half.
+		bodies = nil
+		q.Body, q.Length = io.LimitReader(strings.NewReader("stream"), 6), 6
+		if err := c.Do(t.Context(), q, nil); !apiclient.IsStatus(err, http.StatusTooManyRequests) || len(bodies) != 1 {
+			t.Errorf("a stream: %v, sent %q", err, bodies)
+		}
+	})
+}
+
+func TestWhoIsRefusedForLongIsTold(t *testing.T) {
+	sent := 0
+	c, _ := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		sent++
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte(`{"message":"Come tomorrow."}`))
+	})
+	err := c.Do(t.Context(), apiclient.Request{Method: http.MethodGet, Path: "/x"}, nil)
+	if err == nil || err.Error() != "Come tomorrow (status 429)" || sent != 1 {
+		t.Errorf("%v after %d requests", err, sent)
+	}
+}
+
+type transport func(*http.Request) *http.Response
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+func answer(status int, header http.Header, body string) *http.Response {
+	if header == nil {
+		header = http.Header{}
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
 }

@@ -32,6 +32,8 @@ type Config struct {
 	// are used instead of the signer's own.
 	Proof *ucan.Token
 	HTTP  *http.Client // nil is a client without a total time limit
+	// Waiting, when set, is told before a request is held back that came too soon.
+	Waiting func(time.Duration)
 }
 
 // Client is a caller of one store. It is safe for concurrent use.
