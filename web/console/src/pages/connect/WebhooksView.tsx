@@ -258,7 +258,7 @@ function AddForm(props: { doing: Doing; onSecret: (text: string) => void }) {
           <legend>Events</legend>
           <button
             type="button"
-            className="inline"
+            className="quiet"
             onClick={() =>
               setChosen(new Set(chosen.size === types.length ? [] : types.map(({ name }) => name)))
             }
