@@ -77,6 +77,31 @@ export function menuTests(world) {
     await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await page.getByText("version 1 again").waitFor();
     await eventually("new calls get the first menu", async () => /to the well/.test(await dial(`back-${Date.now()}`, "")));
-    await close();
+
+    // Who leaves comes back to the draft; what somebody else published meanwhile is not written over unseen.
+    await page.getByRole("tab", { name: "Screens" }).click();
+    await screens.getByRole("button", { name: /^preMenu/ }).click();
+    await text.fill("Welcome to the third well");
+    await phone.getByText("Welcome to the third well").waitFor();
+    await page.getByRole("link", { name: "Figures" }).click();
+    await page.getByRole("link", { name: "Edit the menu" }).click();
+    await page.getByText("This is the draft that you left here before.").waitFor();
+    const documents = `${world.url}/operator/documents/menu`;
+    const now = await (await fetch(documents)).json();
+    const theirs = await fetch(documents, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json", "If-Match": `"${now.newest}"` },
+      body: JSON.stringify({ text: now.text.replace("to the well", "to their well"), note: "theirs" }),
+    });
+    assert.equal(theirs.status, 200, await theirs.text());
+    await page.getByRole("tab", { name: "Changes" }).click();
+    const publish = page.getByRole("button", { name: "Publish" });
+    await publish.click();
+    await page.getByText(/^Somebody published version/).waitFor();
+    assert.ok(await publish.isDisabled());
+    await page.getByRole("button", { name: "I have looked at it" }).click();
+    await publish.click();
+    await eventually("new calls get the draft", async () => /third well/.test(await dial(`third-${Date.now()}`, "")));
+    await close(["412"]);
   });
 }

@@ -30,28 +30,34 @@ function RulesCard({ retention }: { retention: Retention }) {
   const { run, isBusy, error } = useDoing([path]);
   const inForce = rulesOf(classes);
   const [typed, setTyped] = useState<Rules>({});
-  const [tried, setTried] = useState<Kept[]>();
+  // What rules would erase, and on which version of them that was looked at.
+  const [looked, setLooked] = useState<{ classes: Kept[]; newest: number }>();
+  const tried = looked?.classes;
   const rules = { ...inForce, ...typed };
   const isChanged = rulesText(rules) !== rulesText(inForce);
   function change(name: string, keep: string) {
     setTyped({ ...typed, [name]: keep });
-    setTried(undefined);
+    setLooked(undefined);
   }
   // What a rule erases cannot be had back: it is counted before it can be saved.
   function look(event: FormEvent) {
     event.preventDefault();
     run(async () => {
       const query = `?rules=${encodeURIComponent(rulesText(rules))}`;
-      setTried((await ask<Retention>(session, path + query)).classes);
+      const { newest } = await ask<{ newest: number }>(session, documentPath);
+      const { classes: due } = await ask<Retention>(session, path + query);
+      setLooked({ classes: due, newest });
     });
   }
   function save() {
     run(async () => {
-      const { newest } = await ask<{ newest: number }>(session, documentPath);
+      if (!looked) return;
       const body = { text: rulesText(rules), note: "from the console" };
-      await ask(session, documentPath, "PUT", body, { "If-Match": `"${newest}"` });
+      // If somebody else changed the rules since, it is refused, and to be looked at again.
+      const match = { "If-Match": `"${looked.newest}"` };
+      setLooked(undefined);
+      await ask(session, documentPath, "PUT", body, match);
       setTyped({});
-      setTried(undefined);
     });
   }
   return (

@@ -58,16 +58,26 @@ export function ChangesView({ work, onDone }: { work: DraftWork; onDone: () => v
             <input value={note} maxLength={200} onChange={(event) => setNote(event.target.value)} />
           </label>
           <Problem error={work.doing.error} />
-          {work.doing.error.includes("newest by now") && (
-            <button type="button" onClick={() => void work.again()}>
-              Compare with that one
-            </button>
+          {work.isBehind && (
+            <div className="notice row spread" role="status">
+              <span>
+                Somebody published version {live.newest} since this draft was begun. The lines above
+                say what it would change in that one.
+              </span>
+              <button type="button" onClick={work.follow}>
+                I have looked at it
+              </button>
+            </div>
           )}
           <button
             className="primary"
             type="submit"
             disabled={
-              lines.length === 0 || draft.issues.length > 0 || work.isWaiting || work.doing.isBusy
+              lines.length === 0 ||
+              draft.issues.length > 0 ||
+              work.isBehind ||
+              work.isWaiting ||
+              work.doing.isBusy
             }
           >
             Publish

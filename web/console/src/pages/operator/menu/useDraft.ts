@@ -31,15 +31,19 @@ interface Edited {
 /** How long the page waits for more to be typed before it asks the server. */
 const pause = 300;
 
-/** What was typed here before the page was left. */
-function kept(): string {
-  return localStorage.getItem(keptAs) ?? "";
+/** What was typed here before the page was left, and on which version it was begun. */
+function kept(): { text: string; base: number } | undefined {
+  try {
+    return JSON.parse(localStorage.getItem(keptAs) ?? "null") ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A draft of the menus: what is edited, what the server says of it, and what is live. */
 export function useDraft() {
   const session = useSession();
-  const live = useAsked<{ live: Live; form: Draft; begun: Draft; isKept: boolean }>({
+  const live = useAsked<{ live: Live; form: Draft; begun: Draft; base: number; isKept: boolean }>({
     queryKey: ["menu", "live"],
     queryFn: async () => {
       const now = await ask<Live>(session, document_);
@@ -48,14 +52,20 @@ export function useDraft() {
         () => read(now.text),
       );
       const before = kept();
-      const isKept = before !== "" && before !== form.text && before !== now.text;
-      return { live: now, form, begun: isKept ? await read(before) : form, isKept };
+      if (!before || before.text === form.text || before.text === now.text) {
+        return { live: now, form, begun: form, base: now.newest, isKept: false };
+      }
+      return { live: now, form, begun: await read(before.text), base: before.base, isKept: true };
     },
     staleTime: Infinity,
+    gcTime: 0, // who comes back begins with what was kept then, not with what was kept before
     refetchOnWindowFocus: false,
   });
   const [edited, setDraft] = useState<Draft>();
   const draft = edited ?? live.data?.begun;
+  // The version that the draft was begun on: what others have published since is not written over unseen.
+  const [begunOn, setBegunOn] = useState<number>();
+  const base = begunOn ?? live.data?.base ?? 0;
   const [past, setPast] = useState<Edited[]>([]);
   const [isWaiting, setWaiting] = useState(false);
   const [failed, setFailed] = useState("");
@@ -78,7 +88,7 @@ export function useDraft() {
               : answer.parts;
             return { ...now, ...answer, plain: answer.plain ?? "", parts };
           });
-          localStorage.setItem(keptAs, answer.text);
+          localStorage.setItem(keptAs, JSON.stringify({ text: answer.text, base }));
           setFailed("");
           setWaiting(false);
         })
@@ -94,6 +104,7 @@ export function useDraft() {
   /** One step back is what was typed without a pause. */
   function remember() {
     if (!draft || isWaiting) return;
+    setBegunOn(base);
     setPast((all) => [...all.slice(-99), { parts: draft.parts, text: draft.text }]);
   }
   function setParts(parts: Part[]) {
@@ -121,6 +132,7 @@ export function useDraft() {
     setWaiting(false);
     setPast([]);
     setDraft(form);
+    setBegunOn(live.data?.live.newest);
   }
   function publish(note: string, then: () => void) {
     doing.run(async () => {
@@ -131,7 +143,7 @@ export function useDraft() {
         "PUT",
         { text: draft.text, note },
         {
-          "If-Match": `"${live.data.live.newest}"`,
+          "If-Match": `"${base}"`,
         },
       );
       begin();
@@ -159,6 +171,7 @@ export function useDraft() {
     turn.current++;
     setPast([]);
     setDraft(undefined);
+    setBegunOn(undefined);
     void live.again();
   }
   const isChanged =
@@ -172,13 +185,16 @@ export function useDraft() {
     isChanged,
     isKept: live.data?.isKept === true && edited === undefined,
     canUndo: past.length > 0,
+    /** Others have published since the draft was begun. */
+    isBehind: isChanged && live.data !== undefined && live.data.live.newest !== base,
+    /** What others published was looked at: the draft is to follow it. */
+    follow: () => setBegunOn(live.data?.live.newest),
     setParts,
     setText,
     undo,
     discard,
     publish,
     restore,
-    again: live.again,
     doing,
   };
 }
