@@ -172,16 +172,19 @@ test("people answer what no document does, and see who asked only if the asker a
 });
 
 test("the first useful answer is three clicks away, and says where it stands", async () => {
-  const program = await startProgram();
-  const { page, visit, close } = await visitors({ ...world, url: program.url }).stranger();
-  await visit("");
-  await page.getByRole("button", { name: "Make a key and enter" }).click();
-  await page.getByRole("button", { name: /Load a sample community/ }).click();
-  await page.getByRole("button", { name: /clinic/ }).click();
-  const answer = page.locator("p, li, blockquote").filter({ hasText: "9:00 to 12:30", visible: true });
-  await answer.first().waitFor();
-  await page.getByText("[1] Mwangaza Clinic: opening hours, Consultations (clinic-hours.md)").first().waitFor();
-  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/three-clicks.png` });
-  await close();
-  await program.stop();
+  const empty = await startProgram();
+  try {
+    const { page, visit, close } = await visitors({ ...world, url: empty.url }).stranger();
+    await visit("");
+    await page.getByRole("button", { name: "Make a key and enter" }).click();
+    await page.getByRole("button", { name: /Load a sample community/ }).click();
+    await page.getByRole("button", { name: /clinic/ }).click();
+    const answer = page.locator("p, li, blockquote").filter({ hasText: "9:00 to 12:30", visible: true });
+    await answer.first().waitFor();
+    await page.getByText("[1] Mwangaza Clinic: opening hours, Consultations (clinic-hours.md)").first().waitFor();
+    if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/three-clicks.png` });
+    await close();
+  } finally {
+    await empty.stop();
+  }
 });

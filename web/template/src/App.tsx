@@ -48,7 +48,13 @@ export function App({ server, wallet }: Place) {
         }}
       />
       {current ? (
-        <Chat key={current} server={server} wallet={wallet} sessionId={current} />
+        <Chat
+          key={current}
+          server={server}
+          wallet={wallet}
+          sessionId={current}
+          onTurn={() => void list.refetch()} // a first turn gives its conversation a title
+        />
       ) : (
         <main className="welcome">
           <h1>Ask the oracle</h1>

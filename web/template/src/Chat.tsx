@@ -6,11 +6,18 @@ import { useState } from "react";
 import type { Place } from "./App";
 
 /** One conversation. Thread shows what was said and what went wrong, Composer is where people write. */
-export function Chat({ server, wallet, sessionId }: Place & { sessionId: string }) {
+export function Chat(props: Place & { sessionId: string; onTurn: () => void }) {
+  const { server, wallet, sessionId, onTurn } = props;
   const { oracleDid, fileToken, grant } = wallet;
   const overrides = { baseUrl: server };
   const [claims, setClaims] = useState<string[]>();
-  const chat = useChat({ oracleDid, sessionId, overrides, onPaymentRequiredError: setClaims });
+  const chat = useChat({
+    oracleDid,
+    sessionId,
+    overrides,
+    onPaymentRequiredError: setClaims,
+    onEvent: ({ eventName }) => eventName === "message_cache_invalidation" && onTurn(),
+  });
   const waiting = useApprovals({ oracleDid, sessionId, overrides });
   // The oracle may read what is attached, and nothing else.
   const attachments = useAttachments({ oracleDid, overrides, fileToken, grant });

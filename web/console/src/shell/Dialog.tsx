@@ -37,7 +37,8 @@ export function Dialog(props: {
       ref={dialog}
       className={`sheet ${props.size ?? "small"}`}
       aria-labelledby={heading}
-      onClose={props.onClose}
+      // React passes on what a dialog inside says of itself.
+      onClose={(event) => event.target === event.currentTarget && props.onClose()}
       onClick={(event) => {
         if (event.target === dialog.current) dialog.current.close();
       }}

@@ -79,5 +79,14 @@ export function speechNews({ hearing, voice }: SpeechOfCalls): { text: string; i
 export function languagesOf(tags: readonly string[]): { tag: string; name: string }[] {
   const names = new Intl.DisplayNames(["en"], { type: "language" });
   const known = tags.filter((tag) => /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(tag));
-  return [...new Set(known)].map((tag) => ({ tag, name: names.of(tag) ?? tag }));
+  return [...new Set(known)].map((tag) => ({ tag, name: nameOf(names, tag) }));
+}
+
+/** What looks like a language need not be one that the browser takes. */
+function nameOf(names: Intl.DisplayNames, tag: string): string {
+  try {
+    return names.of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
 }

@@ -34,7 +34,9 @@ export function ToolsView() {
         alone.
       </p>
       <Problem error={doing.error || error} />
-      {link && <AuthorizeCard link={link} doing={doing} onDone={() => setLink(undefined)} />}
+      {link && (
+        <AuthorizeCard key={link.url} link={link} doing={doing} onDone={() => setLink(undefined)} />
+      )}
       {data ? (
         <>
           {data.servers.map((server) => (

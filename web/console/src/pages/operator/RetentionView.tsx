@@ -31,7 +31,7 @@ function RulesCard({ retention }: { retention: Retention }) {
   const inForce = rulesOf(classes);
   const [typed, setTyped] = useState<Rules>({});
   // What rules would erase, and on which version of them that was looked at.
-  const [looked, setLooked] = useState<{ classes: Kept[]; newest: number }>();
+  const [looked, setLooked] = useState<{ text: string; classes: Kept[]; newest: number }>();
   const tried = looked?.classes;
   const rules = { ...inForce, ...typed };
   const isChanged = rulesText(rules) !== rulesText(inForce);
@@ -43,16 +43,17 @@ function RulesCard({ retention }: { retention: Retention }) {
   function look(event: FormEvent) {
     event.preventDefault();
     run(async () => {
-      const query = `?rules=${encodeURIComponent(rulesText(rules))}`;
+      const text = rulesText(rules);
+      const query = `?rules=${encodeURIComponent(text)}`;
       const { newest } = await ask<{ newest: number }>(session, documentPath);
       const { classes: due } = await ask<Retention>(session, path + query);
-      setLooked({ classes: due, newest });
+      setLooked({ text, classes: due, newest });
     });
   }
   function save() {
     run(async () => {
       if (!looked) return;
-      const body = { text: rulesText(rules), note: "from the console" };
+      const body = { text: looked.text, note: "from the console" };
       // If somebody else changed the rules since, it is refused, and to be looked at again.
       const match = { "If-Match": `"${looked.newest}"` };
       setLooked(undefined);

@@ -185,8 +185,9 @@ export default function MenuEditor() {
           guards={draft.guards}
           codes={codes}
           onShow={(id) => {
-            const where = draft.parts.findIndex((p) => id in treeOf(p.menu.screens));
-            if (where >= 0) setPart(at in draft.parts && id in treeOf(menu?.screens) ? at : where);
+            const where = draft.parts.findIndex((p) => Object.hasOwn(treeOf(p.menu.screens), id));
+            if (where >= 0)
+              setPart(at in draft.parts && Object.hasOwn(treeOf(menu?.screens), id) ? at : where);
             setSelected(`screens.${id}`);
             setTab("Screens");
           }}
@@ -301,7 +302,8 @@ function Screens(props: {
       `${id} ${firstLine(treeOf(one), language)}`.toLowerCase().includes(wanted.toLowerCase()),
     );
   const [kind = "", id = ""] = selected.split(/\.(.*)/s);
-  const isThere = (kind === "screens" || kind === "actions") && id in treeOf(menu[kind]);
+  const isThere =
+    (kind === "screens" || kind === "actions") && Object.hasOwn(treeOf(menu[kind]), id);
   const taken = [...Object.keys(treeOf(menu.screens)), ...Object.keys(treeOf(menu.actions))];
   function choose(next: string) {
     props.onSelect(next);

@@ -14,7 +14,8 @@ export function ChangesView({ work, onDone }: { work: DraftWork; onDone: () => v
   const { draft, form, live } = work;
   if (!draft || !form || !live) return null;
   const lines = work.isChanged ? compare(form.text, draft.text) : [];
-  const words = changedScreens(form.parts, draft.parts);
+  // What is text alone has no screens to compare.
+  const words = draft.plain || form.plain ? [] : changedScreens(form.parts, draft.parts);
   function publish(event: FormEvent) {
     event.preventDefault();
     work.publish(note, onDone);

@@ -451,7 +451,7 @@ export function ActionForm({ editing, id }: { editing: Editing; id: string }) {
       {["run", "form", "list", "webhook"].map((field) => (
         <Findings key={field} issues={editing.issues} at={`${at}.${field}`} />
       ))}
-      {(editing.runs[run] ?? []).map((outcome) => (
+      {((Object.hasOwn(editing.runs, run) && editing.runs[run]) || []).map((outcome) => (
         <NextField
           key={outcome}
           editing={editing}

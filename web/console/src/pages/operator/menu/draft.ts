@@ -41,6 +41,12 @@ export function treeOf(value: Value | undefined): Tree {
   return typeof value === "object" && !Array.isArray(value) ? value : {};
 }
 
+/** What a tree itself has under a name, which may be the name of something that every object has. */
+function own(value: Value | undefined, name: string): Value | undefined {
+  const tree = treeOf(value);
+  return Object.hasOwn(tree, name) ? tree[name] : undefined;
+}
+
 export function listOf(value: Value | undefined): Value[] {
   return Array.isArray(value) ? value : [];
 }
@@ -128,10 +134,10 @@ const special: Record<string, string> = {
 
 /** What a target is called in a list to choose from. */
 export function targetName(menu: Tree, to: string): string {
-  if (special[to]) return special[to];
-  const screen = treeOf(menu.screens)[to];
+  if (Object.hasOwn(special, to)) return special[to] ?? to;
+  const screen = own(menu.screens, to);
   if (screen !== undefined) return `${to} – ${firstLine(treeOf(screen), languagesOf(menu)[0])}`;
-  const action = treeOf(menu.actions)[to];
+  const action = own(menu.actions, to);
   return action === undefined ? to : `${to} – does ${wordOf(treeOf(action).run)}`;
 }
 
@@ -221,7 +227,9 @@ export function screenSize(menu: Tree, id: string, language: string, room?: Scre
     wordOf(treeOf(text)[language])
       .replace(/\n+$/, "")
       .replace(/\{\{\s*([^}]*?)\s*\}\}/g, (_, name: string) =>
-        "x".repeat(Number(treeOf(variables[name]).max ?? 0)),
+        "x".repeat(
+          Math.min(Math.max(Math.trunc(Number(treeOf(variables[name]).max)) || 0, 0), 500),
+        ),
       );
   const lines = [said(screen.text)];
   for (const one of listOf(screen.options)) {

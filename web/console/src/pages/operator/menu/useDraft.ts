@@ -7,7 +7,7 @@ import type { Draft, Part } from "./draft";
 
 const path = "/operator/ussd/menu/draft";
 const document_ = "/operator/documents/menu";
-const keptAs = "castalia-menu-draft";
+const keptAs = "castalia-menu-draft-on";
 
 /** The menu that callers get now. */
 export interface Live {
@@ -28,8 +28,9 @@ interface Edited {
   text: string;
 }
 
-/** How long the page waits for more to be typed before it asks the server. */
+/** How long the page waits for more to be typed before it asks the server, and after it could not. */
 const pause = 300;
+const retryAfter = 3000;
 
 /** What was typed here before the page was left, and on which version it was begun. */
 function kept(): { text: string; base: number } | undefined {
@@ -94,8 +95,9 @@ export function useDraft() {
         })
         .catch((cause: unknown) => {
           if (mine !== turn.current) return;
+          // What was typed is not checked, so it is not published; it is asked for again.
           setFailed(messageOf(cause));
-          setWaiting(false);
+          look(body, retryAfter);
         });
     }, wait);
   }
@@ -117,7 +119,11 @@ export function useDraft() {
     if (!draft) return;
     remember();
     setDraft({ ...draft, text });
-    if (text.trim() !== "") look({ text }, pause);
+    if (text.trim() !== "") return look({ text }, pause);
+    // Nothing to check, and nothing to publish: an answer to what was there before is not for this.
+    turn.current++;
+    clearTimeout(timer.current);
+    setWaiting(true);
   }
   function undo() {
     const last = past.at(-1);
@@ -129,7 +135,9 @@ export function useDraft() {
   function discard() {
     localStorage.removeItem(keptAs);
     turn.current++;
+    clearTimeout(timer.current);
     setWaiting(false);
+    setFailed("");
     setPast([]);
     setDraft(form);
     setBegunOn(live.data?.live.newest);
@@ -146,7 +154,7 @@ export function useDraft() {
           "If-Match": `"${base}"`,
         },
       );
-      begin();
+      await begin();
       then();
     });
   }
@@ -162,17 +170,19 @@ export function useDraft() {
           "If-Match": `"${live.data.live.newest}"`,
         },
       );
-      begin();
+      await begin();
     });
   }
-  /** What is live is another menu now: the draft begins there. */
-  function begin() {
+  /** What is live is another menu now: the draft begins there, once it is read. */
+  async function begin() {
     localStorage.removeItem(keptAs);
     turn.current++;
+    clearTimeout(timer.current);
+    await live.again();
     setPast([]);
     setDraft(undefined);
     setBegunOn(undefined);
-    void live.again();
+    setWaiting(false);
   }
   const isChanged =
     draft !== undefined && draft.text !== form?.text && draft.text !== live.data?.live.text;
