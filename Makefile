@@ -73,7 +73,7 @@ test-interop: build .bin/versitygw ## Foreign implementations against ours
 	$(SERVICES) scripts/interop
 
 .PHONY: test-browser
-test-browser: build .bin/versitygw web/node_modules ## The console and the library in a real Chromium, calls in Firefox too
+test-browser: build .bin/versitygw web/node_modules ## The console and the library in a real Chromium
 	$(SERVICES) npm --prefix web run browser
 
 .PHONY: screenshots
