@@ -195,6 +195,10 @@ func (c *Client) once(ctx context.Context, q Request) (*http.Response, error) {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.ContentLength = length
+	if rewind := rewinder(q.Body); q.Body != nil && rewind != nil {
+		// A line that the server closed while nothing was sent yet is taken up by another.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(q.Body), rewind() }
+	}
 	if err := c.sign(ctx, req, q); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,9 @@ func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 // Tree lists the direct children of a folder.
 func (c *Client) Tree(ctx context.Context, folder string) ([]filestorehttp.Node, error) {
 	var all []filestorehttp.Node
-	for q := at(folder); ; {
+	q := at(folder)
+	q.Set("limit", "2000")
+	for {
 		var page filestorehttp.NodeList
 		if err := c.call(ctx, request{method: http.MethodGet, path: api + "/tree", query: q}, &page); err != nil {
 			return nil, err
