@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/cli"
 	"github.com/castalia-org/castalia/internal/identity"
@@ -49,9 +50,10 @@ func TestCIDPrintsOneLineAFile(t *testing.T) {
 
 // shell is a user with a key at a running server.
 type shell struct {
-	t   *testing.T
-	dir string
-	env []string
+	t     *testing.T
+	clock *filestoretest.Clock
+	dir   string
+	env   []string
 }
 
 func newShell(t *testing.T) shell {
@@ -78,7 +80,7 @@ func newShell(t *testing.T) shell {
 	ts := httptest.NewServer(server)
 	t.Cleanup(ts.Close)
 	dir := t.TempDir()
-	s := shell{t, dir, []string{"CASTALIA_URL=" + ts.URL, "CASTALIA_KEY=" + filepath.Join(dir, "key"), "HOME=" + dir}}
+	s := shell{t, w.Clock, dir, []string{"CASTALIA_URL=" + ts.URL, "CASTALIA_KEY=" + filepath.Join(dir, "key"), "HOME=" + dir}}
 	if _, text, code := run(t, nil, "key", "new", "--out", filepath.Join(dir, "key")); code != 0 {
 		t.Fatalf("key new: %s", text)
 	}
@@ -177,6 +179,7 @@ func TestFSBringsBackFolders(t *testing.T) {
 	s.must("fs", "put", "-r", filepath.Join(s.dir, "d"), "/d")
 	s.must("fs", "put", s.file("d/1", "newer"), "/d/1")
 	s.must("fs", "rm", "/d/1")
+	s.clock.Add(time.Millisecond) // the clock of the test's store stands still
 	s.must("fs", "put", s.file("d/1", "newest"), "/d/1")
 	s.must("fs", "rm", "-r", "/d")
 	if _, text, code := s.said("fs", "restore", "/d"); code != 1 || !strings.Contains(text, "2 files of this folder are in the trash: restore -r") {
@@ -297,7 +300,7 @@ func TestFSShareMakesALinkThatWorksAndEnds(t *testing.T) {
 		t.Fatalf("link %q", link)
 	}
 	values := fragment(t, link)
-	guest := shell{t, s.dir, append(s.env, "CASTALIA_KEY="+s.file("guest.key", values["key"]))}
+	guest := shell{t, s.clock, s.dir, append(s.env, "CASTALIA_KEY="+s.file("guest.key", values["key"]))}
 	proof := s.file("proof", values["token"])
 	for range 2 {
 		if got := guest.must("fs", "cat", "--proof", "@"+proof, "/a"); got != "shared" {
@@ -312,7 +315,7 @@ func TestFSShareMakesALinkThatWorksAndEnds(t *testing.T) {
 		t.Errorf("list: %q", got)
 	}
 	values = fragment(t, strings.TrimSpace(s.must("fs", "share", "/a")))
-	guest = shell{t, s.dir, append(s.env, "CASTALIA_KEY="+s.file("guest.key", values["key"]))}
+	guest = shell{t, s.clock, s.dir, append(s.env, "CASTALIA_KEY="+s.file("guest.key", values["key"]))}
 	proof = s.file("proof", values["token"])
 	guest.must("fs", "cat", "--proof", "@"+proof, "/a")
 	for line := range strings.Lines(s.must("fs", "share", "--list")) {
