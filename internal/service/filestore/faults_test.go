@@ -494,8 +494,10 @@ func TestANodeThatWasForgottenDoesNotBringAFormerKeyBack(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
 		next := seal.NewKey()
-		inForce := func(context.Context) (seal.Key, error) { return next, nil }
-		w.Service = w.Node(func(c *filestore.Config) { c.OldKeys, c.InForce = []seal.Key{next}, inForce })
+		w.Service = w.Node(func(c *filestore.Config) {
+			c.OldKeys = []seal.Key{next}
+			c.InForce = func(context.Context) (seal.Key, error) { return next, nil }
+		})
 		w.MustPut(t, ns, "/f", "s")
 		w.Service = w.Node(func(c *filestore.Config) { c.MasterKey = next })
 		if _, err := content(t, w, "/f"); err != nil {
