@@ -118,15 +118,15 @@ function TablesCard({ tables }: { tables: Table[] }) {
       {tables.length === 0 ? (
         <p className="soft small">Nothing was measured yet: that happens once a day.</p>
       ) : (
-        <div className="scroll">
+        <div className="tables-held">
           <table>
             <thead>
               <tr>
                 <th>Table</th>
                 <th className="number">Rows</th>
                 <th className="number">Rows a day</th>
-                <th className="number">Size</th>
-                <th>Measured</th>
+                <th className="number wide-only">Size</th>
+                <th className="wide-only">Measured</th>
               </tr>
             </thead>
             <tbody>
@@ -135,8 +135,10 @@ function TablesCard({ tables }: { tables: Table[] }) {
                   <td className="mono">{one.name}</td>
                   <td className="number">{one.rows.toLocaleString("en")}</td>
                   <td className="number">{growth(one.rowsADay)}</td>
-                  <td className="number">{one.bytes === undefined ? "–" : bytes(one.bytes)}</td>
-                  <td>{one.day}</td>
+                  <td className="number wide-only">
+                    {one.bytes === undefined ? "–" : bytes(one.bytes)}
+                  </td>
+                  <td className="wide-only">{one.day}</td>
                 </tr>
               ))}
             </tbody>
