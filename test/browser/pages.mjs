@@ -374,7 +374,6 @@ export function pageTests(world) {
       await answered(page, "The tool said");
       await page.locator("details.castalia-tool summary").last().click();
       await checkBoth("a conversation");
-      await page.getByRole("button", { name: "Not now" }).click();
       await say(page, long);
       await answered(page, "And a line");
       await checkBoth("a long answer");
