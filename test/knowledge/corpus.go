@@ -18,6 +18,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document/docreader"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document/formats"
@@ -258,6 +259,7 @@ type outcome struct {
 	answered   bool
 	quoted     bool // the answer is in the sentences of its passage
 	top        string
+	evidence   []textindex.Evidence // of the hits
 }
 
 func (c *corpus) ask(ctx context.Context, q question) (outcome, error) {
@@ -267,6 +269,14 @@ func (c *corpus) ask(ctx context.Context, q question) (outcome, error) {
 	}
 	o := outcome{question: q, confidence: a.Confidence, answered: a.Answered}
 	want := bare(q.Answer)
+	shown := 0.0
+	for _, h := range a.Hits {
+		o.evidence = append(o.evidence, h.Evidence)
+		shown = max(shown, h.Confidence)
+	}
+	if a.Confidence > shown {
+		return outcome{}, fmt.Errorf("confidence %.3f is of a passage that is not shown", a.Confidence)
+	}
 	for i, h := range a.Hits {
 		source := h.CollectionName + "/" + strings.TrimSuffix(h.Name, ".md")
 		o.top = cmp.Or(o.top, source+": "+strings.Join(h.Sentences, " "))

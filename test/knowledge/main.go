@@ -1,6 +1,6 @@
 // Command knowledge measures what search finds, quotes and refuses.
 //
-//	go run ./test/knowledge [-data test/knowledge] [-misses] [-strict] [-embeddings URL -embeddings-model MODEL]
+//	go run ./test/knowledge [-data test/knowledge] [-misses] [-fit] [-strict] [-embeddings URL -embeddings-model MODEL]
 //
 // It reads documents (DATA/documents/LANG/NAME.md) and questions
 // (DATA/questions*.jsonl), loads the documents as collections, one for each
@@ -9,7 +9,9 @@
 // answers is among the first five, its mean reciprocal rank, and how many of the
 // questions that nothing answers are refused. Some questions are held out: they are
 // reported apart, and neither the questions nor what became of one is ever printed,
-// so that nobody looks at them while tuning. With -embeddings passages are found by
+// so that nobody looks at them while tuning. With -fit it prints the weights of
+// textindex.Evidence for the questions that are not held out, and what they refuse
+// of questions that they were not fitted to. With -embeddings passages are found by
 // meaning too, by the service at that address; its key is in EMBEDDINGS_KEY.
 package main
 
@@ -42,6 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.SetOutput(stderr)
 	data := fs.String("data", "test/knowledge", "folder with documents and questions")
 	misses := fs.Bool("misses", false, "name the questions that went wrong, of those that are not held out")
+	fit := fs.Bool("fit", false, "weigh the evidence anew, on the questions that are not held out, and stop")
 	strict := fs.Bool("strict", false, "fail when a bar is missed")
 	address := fs.String("embeddings", "", "base address of an OpenAI-compatible service that makes embeddings")
 	model := fs.String("embeddings-model", "text-embedding-3-small", "model that it is asked for")
@@ -74,6 +77,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if outcomes[i], err = c.ask(ctx, q); err != nil {
 			return fmt.Errorf("ask %s: %w", q.ID, err)
 		}
+	}
+	if *fit {
+		fitEvidence(stdout, chosen(outcomes, func(o outcome) bool { return !o.Held }))
+		return nil
 	}
 	if _, err := fmt.Fprintf(stdout, "%d documents, %d passages, %d questions\n\n", c.documents, c.passages, len(questions)); err != nil {
 		return err

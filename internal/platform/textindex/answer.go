@@ -20,6 +20,7 @@ type reader struct {
 	analyser *analyse.Analyser
 	plan     plan
 	terms    map[string][]wordMatch
+	told     map[string][]toldMatch
 	tokens   []analyse.Token
 }
 
@@ -29,11 +30,20 @@ type wordMatch struct {
 	share float64 // 0 to 1
 }
 
+// toldMatch says that a term of the lexicon says a word of the question in a language.
+type toldMatch struct {
+	group    int
+	language analyse.Language
+}
+
 func newReader(analyser *analyse.Analyser, p plan) *reader {
-	r := &reader{analyser: analyser, plan: p, terms: make(map[string][]wordMatch)}
+	r := &reader{analyser: analyser, plan: p, terms: make(map[string][]wordMatch), told: make(map[string][]toldMatch)}
 	for i, g := range p.groups {
 		for _, v := range g.variants {
 			r.terms[v.term] = append(r.terms[v.term], wordMatch{i, float64(v.weight) / wholeWeight})
+		}
+		for _, t := range g.told {
+			r.told[t.term] = append(r.told[t.term], toldMatch{i, t.language})
 		}
 	}
 	return r
@@ -45,8 +55,9 @@ type reading struct {
 	// covered is how much of the question the answer has, by rarity, 0 to 1;
 	// context counts what the title and the headings have as well.
 	covered, context float64
-	// fits says that the answer has what was asked for, such as a number.
-	fits bool
+	// said is for each word of the question how surely the answer, the title, the headings
+	// or, in words of the lexicon, the passage say it.
+	said []float64
 	// words are where words of the question stand in the text.
 	words []Place
 }
@@ -55,7 +66,7 @@ type reading struct {
 func (r *reader) read(p Passage) reading {
 	sentences := analyse.Sentences(p.Text)
 	if len(sentences) == 0 {
-		return reading{}
+		return reading{said: make([]float64, len(r.plan.groups))}
 	}
 	n := len(r.plan.groups)
 	head := make([]float64, n)
@@ -98,10 +109,27 @@ func (r *reader) read(p Passage) reading {
 		}
 	}
 	out := reading{answer: sentences[first : last+1], covered: r.weigh(covered), words: words}
-	out.fits = r.fits(p.Text, out.answer)
 	merge(covered, head)
 	out.context = r.weigh(covered)
+	out.said = covered
+	if len(r.told) > 0 {
+		for _, text := range []string{p.Text, p.Title, p.Headings} {
+			r.coverTold(out.said, p.Language, text)
+		}
+	}
 	return out
+}
+
+// coverTold notes which words of the question a text says in words of the lexicon.
+func (r *reader) coverTold(into []float64, language analyse.Language, text string) {
+	r.tokens = r.analyser.Tokens(r.tokens[:0], language, text)
+	for _, t := range r.tokens {
+		for _, m := range r.told[t.Term] {
+			if m.language == language || language == analyse.Undetermined {
+				into[m.group] = max(into[m.group], toldShare)
+			}
+		}
+	}
 }
 
 // fits reports whether sentences have the kind of thing that was asked for.

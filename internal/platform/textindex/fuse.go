@@ -34,10 +34,11 @@ func fuse(ctx context.Context, views []scoped, hits []Hit, q Query, r *reader) (
 				continue
 			}
 			said := r.read(p)
+			found := evidence(r.plan, rescored{matched: make([]int32, len(r.plan.groups))}, said)
 			hits = append(hits, Hit{
 				Key: key, Language: p.Language, Title: p.Title, Headings: p.Headings,
 				Text: p.Text, Meta: p.Meta, Answer: said.answer, Words: said.words,
-				Confidence: confidence(r.plan, rescored{matched: make([]int32, len(r.plan.groups))}, said),
+				Confidence: confidence(found, r.plan.lexicon), Evidence: found,
 			})
 		}
 		scores[key] += 1 / float64(fuseRank+i+1)

@@ -23,6 +23,7 @@ const (
 	phraseWeight  = 150 // a word of a synonym that has several
 	nearWeight    = 190 // a term that looks like the word, times its likeness
 	maxNear       = 4
+	maxTold       = 128 // terms of the lexicon for a word
 )
 
 // variant is a term that stands for a word of the query.
@@ -49,6 +50,17 @@ type group struct {
 	part string
 	// needed says that a document must have the word where all are asked for.
 	needed bool
+	// meant says that the everyday words, the lexicon or the community have the word;
+	// name that it is a number, or has a capital within a sentence.
+	meant, name bool
+	// told are terms of the lexicon that say the word. Passages are not looked for by
+	// them, only judged (ADR 0272).
+	told []toldTerm
+}
+
+type toldTerm struct {
+	term     string
+	language analyse.Language
 }
 
 // plan is a query made ready for the views that it may see.
@@ -59,6 +71,8 @@ type plan struct {
 	total    int64 // the rarity of all groups
 	cut      bool  // there are more words than are looked for
 	spent    bool  // there are more longer or mistyped words than are looked at
+	passages uint64
+	lexicon  bool // the lexicon is known
 }
 
 // rarity is log2 of how many passages there are for one that has the term (the
@@ -96,7 +110,9 @@ type planner struct {
 // plan reads a question.
 func (p *planner) plan(ctx context.Context, q Query) (plan, error) {
 	readings := analyse.Readings(q.Text, q.Language)
-	out := plan{asked: analyse.Asks(q.Text), language: analyse.Undetermined}
+	out := plan{
+		passages: p.passages, lexicon: p.synonyms.HasConcepts(), asked: analyse.Asks(q.Text), language: analyse.Undetermined,
+	}
 	if len(readings) > 0 {
 		out.language = readings[0]
 	}
@@ -110,7 +126,7 @@ func (p *planner) plan(ctx context.Context, q Query) (plan, error) {
 		if slices.ContainsFunc(groups[:i], func(g *group) bool { return g != nil && g.word == w.Forms[0] }) {
 			continue
 		}
-		groups[i] = &group{word: w.Forms[0], position: w.Position, needed: !w.Common}
+		groups[i] = &group{word: w.Forms[0], position: w.Position, needed: !w.Common, name: w.Name}
 		if q.Part {
 			groups[i].part = w.Part
 		}
@@ -158,13 +174,22 @@ func (p *planner) addSynonyms(words []analyse.Word, groups []*group, readings []
 		readings = analyse.Languages()
 	}
 	for _, match := range p.synonyms.Find(words, readings) {
-		for _, phrase := range match.Means {
-			others := p.analyser.Words(readings, phrase)
+		for _, g := range groups[match.First : match.Last+1] {
+			if g != nil {
+				g.meant = true
+			}
+		}
+		if match.Concept {
+			addTold(groups[match.First:match.Last+1], match.Means)
+			continue
+		}
+		for _, meaning := range match.Means {
+			others := p.analyser.Words(readings, meaning.Text)
 			weight := int32(synonymWeight)
 			if len(others) > 1 {
 				weight = phraseWeight
 			}
-			if match.Everyday {
+			if match.Language != analyse.Undetermined {
 				weight = weight * everydayShare / wholeWeight
 			}
 			for i := match.First; i <= match.Last; i++ {
@@ -178,6 +203,25 @@ func (p *planner) addSynonyms(words []analyse.Word, groups []*group, readings []
 					for _, form := range other.Forms {
 						groups[i].add(form, weight)
 					}
+				}
+			}
+		}
+	}
+}
+
+// toldShare is how surely a phrase of the lexicon says a word: as an everyday word does.
+const toldShare = float64(synonymWeight*everydayShare) / (wholeWeight * wholeWeight)
+
+// addTold notes what the lexicon has for words of a question.
+func addTold(groups []*group, means []analyse.Meaning) {
+	for _, g := range groups {
+		if g == nil {
+			continue
+		}
+		for _, m := range means {
+			for _, term := range m.Terms {
+				if len(g.told) < maxTold {
+					g.told = append(g.told, toldTerm{term, m.Language})
 				}
 			}
 		}

@@ -95,6 +95,8 @@ type Hit struct {
 	// Score orders the hits of one result and means nothing else.
 	Score      float64
 	Confidence float64
+	// Evidence is what the confidence was made of.
+	Evidence Evidence
 	// Answer has the sentences that answer best, one to three, in their order.
 	Answer []analyse.Span
 	// Words are where in Text words of the question stand; none where they are in the

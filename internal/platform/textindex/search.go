@@ -78,7 +78,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	for _, h := range out.Hits {
 		out.Confidence = max(out.Confidence, h.Confidence)
 	}
-	out.Answered = out.Confidence >= answerable
+	out.Answered = out.Confidence >= Answerable
 	return out, nil
 }
 
@@ -172,13 +172,14 @@ func readHits(views []scoped, found []rescored, r *reader) ([]Hit, error) {
 			return nil, err
 		}
 		said := r.read(p)
+		evidence := evidence(r.plan, c, said)
 		hits = append(hits, Hit{
 			Key:      Key{Collection: from.Collection(), Document: p.Document, Number: p.Number},
 			Language: p.Language, Title: p.Title, Headings: p.Headings, Text: p.Text, Meta: p.Meta,
 			Score:      c.score() * (1 + sentenceShare*said.context),
-			Confidence: confidence(r.plan, c, said),
-			Answer:     said.answer,
-			Words:      said.words,
+			Confidence: confidence(evidence, r.plan.lexicon), Evidence: evidence,
+			Answer: said.answer,
+			Words:  said.words,
 		})
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {

@@ -134,7 +134,7 @@ func New(d Deps, cfg Config) *Service {
 	}
 	s := &Service{
 		Deps: d, cfg: cfg, keys: newKeyring(cfg), wake: newAlarm(),
-		words: sync.OnceValue(analyse.Everyday),
+		words: sync.OnceValue(analyse.Concepts),
 	}
 	model := ""
 	if d.Embedder != nil {

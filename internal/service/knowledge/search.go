@@ -76,6 +76,8 @@ type Hit struct {
 	Sentences []string
 	Text      string
 	Score     float64
+	// Evidence is what the confidence was made of, for whoever measures it.
+	Evidence textindex.Evidence
 	// Confidence is how likely this passage answers, 0 to 1.
 	Confidence float64
 }
@@ -239,7 +241,7 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Answered: found.Answered, Confidence: found.Confidence, ByMeaning: asked.Likeness != nil}
+	a := Answer{ByMeaning: asked.Likeness != nil}
 	for _, h := range mixed(found.Hits, min(q.Limit, MaxHits), r.owners) {
 		source, ok := r.source(h.Collection, h.Document, int(h.Number), h.Title, h.Meta)
 		if !ok {
@@ -247,8 +249,11 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 		}
 		a.Hits = append(a.Hits, Hit{
 			Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score, Confidence: h.Confidence,
+			Evidence: h.Evidence,
 		})
+		a.Confidence = max(a.Confidence, h.Confidence) // of what is shown, not of what was spare
 	}
+	a.Answered = a.Confidence >= textindex.Answerable
 	asked.Near, asked.Likeness = nil, nil // pairs have no vectors
 	if err := r.preferPair(ctx, asked, &a); err != nil {
 		return Answer{}, err

@@ -175,7 +175,7 @@ func measureQueries(ctx context.Context, stdin io.Reader, stdout io.Writer, fold
 	if err != nil {
 		return err
 	}
-	s := textindex.NewSearcher(views, analyse.Everyday())
+	s := textindex.NewSearcher(views, analyse.Concepts())
 	scope := textindex.Scope{"bench": textindex.AllDocuments()}
 	found := 0
 	costs := make([]time.Duration, 0, len(questions))

@@ -131,14 +131,14 @@ func FuzzTokens(f *testing.F) {
 
 func TestEverydayWordsAreWellFormed(t *testing.T) {
 	t.Parallel()
-	s, err := readEveryday()
+	s, err := readConcepts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := NewAnalyser()
 	for language, ask := range map[Language]string{English: "jab", French: "piqûre", Swahili: "sindano", Arabic: "تطعيم"} {
 		words := a.Words([]Language{language}, ask)
-		if got := s.Find(words, []Language{language}); len(got) == 0 || !got[0].Everyday {
+		if got := s.Find(words, []Language{language}); len(got) == 0 || got[0].Language != language {
 			t.Errorf("%s: nothing stands for %q", language, ask)
 		}
 		if got := s.Find(words, []Language{Hindi}); len(got) != 0 {
@@ -199,4 +199,21 @@ func FuzzGrams(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A Swahili verb says who does it, when and to whom: the lexicon knows it all the same.
+func TestLexiconKnowsSwahiliVerbs(t *testing.T) {
+	t.Parallel()
+	s, a := Concepts(), NewAnalyser()
+	for _, verb := range []string{"kulipa", "nitakulipa", "nimlipe", "watanilipa"} {
+		words := a.Words([]Language{Swahili}, verb)
+		if len(s.Find(words, []Language{Swahili})) == 0 {
+			t.Errorf("%s means nothing", verb)
+		}
+		for _, root := range words[0].Roots {
+			if len(root) < swahiliRest {
+				t.Errorf("%s has the root %q", verb, root)
+			}
+		}
+	}
 }

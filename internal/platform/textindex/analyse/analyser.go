@@ -3,6 +3,7 @@ package analyse
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -105,12 +106,17 @@ func appendPairs(out []Token, text string, w word, position int) ([]Token, int) 
 
 // Word is one word of a query with all terms that it may stand as in an index.
 type Word struct {
-	Forms    []string
+	Forms []string
+	// Roots are stems that it may come from: too unsure to look for, but the lexicon may
+	// know what they mean.
+	Roots    []string
 	Stop     bool
 	Position int
 	// Common says that it is a stop word in one of the languages: an index may not
 	// have it.
 	Common bool
+	// Name says that it has a digit, or a capital although it is not the first word.
+	Name bool
 	// Part is the word as longer ones may contain it; empty when it is so short that
 	// too many would.
 	Part string
@@ -137,10 +143,15 @@ func (a *Analyser) Words(languages []Language, text string) []Word {
 		small := lower(cut(text[t.Start:t.End], 4*MaxTerm))
 		words[i] = Word{Stop: t.Stop, Position: t.Position}
 		words[i].Common = slices.ContainsFunc(met, func(l Language) bool { return isStop(l, small) })
+		initial, _ := utf8.DecodeRuneInString(text[t.Start:])
+		words[i].Name = hasDigit(small) || i > 0 && unicode.IsUpper(initial)
 		words[i].add(t.Term)
 		for _, language := range languages {
 			words[i].add(stem(language, small))
 			words[i].add(stem(language, fold(small))) // accents left out by who asks
+			if language == Swahili {
+				words[i].Roots = swahiliRoots(small)
+			}
 		}
 		typed := cut(fold(small), MaxTerm)
 		words[i].add(typed)

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-//go:embed everyday/*.txt
+//go:embed everyday
 var everydayFiles embed.FS
 
 // Everyday returns the words of languages that people ask with where documents say
@@ -20,21 +20,49 @@ func Everyday() *Synonyms {
 	return s
 }
 
+// Concepts returns the everyday words with the lexicon of everyday/concepts, whose lines
+// have a column for each language. The lexicon is for judging whether a passage that was
+// found answers, and not for finding: found by it, more passages were wrong (ADR 0272).
+func Concepts() *Synonyms {
+	s, _ := readConcepts() // compiled in, and read by a test
+	return s
+}
+
 func readEveryday() (*Synonyms, error) {
 	s := &Synonyms{rules: make(map[string][]synonymRule)}
 	for _, language := range Languages() {
-		text, err := everydayFiles.ReadFile("everyday/" + string(language) + ".txt")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = s.read(bytes.NewReader(text), language)
-		}
-		if err != nil {
-			return s, fmt.Errorf("everyday words of %s: %w", language, err)
+		err := s.readFile("everyday/"+string(language)+".txt", language)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s, err
 		}
 	}
 	return s, nil
+}
+
+func readConcepts() (*Synonyms, error) {
+	s, err := readEveryday()
+	if err != nil {
+		return s, err
+	}
+	s.concepts = true
+	files, err := fs.Glob(everydayFiles, "everyday/concepts/*.txt")
+	for _, name := range files {
+		if err := s.readFile(name, English, French, Swahili, Arabic, Spanish, Portuguese, Hindi); err != nil {
+			return s, err
+		}
+	}
+	return s, err
+}
+
+func (s *Synonyms) readFile(name string, languages ...Language) error {
+	text, err := everydayFiles.ReadFile(name)
+	if err == nil {
+		err = s.read(bytes.NewReader(text), languages...)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // With returns the rules of both; either may be nil.
@@ -45,10 +73,10 @@ func (s *Synonyms) With(other *Synonyms) *Synonyms {
 	case other == nil:
 		return s
 	}
-	both := &Synonyms{rules: maps.Clone(s.rules), lines: s.lines + other.lines}
+	both := &Synonyms{rules: maps.Clone(s.rules), lines: s.lines + other.lines, concepts: s.concepts || other.concepts}
 	for form, rules := range other.rules {
 		all := slices.Concat(both.rules[form], rules)
-		slices.SortStableFunc(all, func(a, b synonymRule) int { return len(b.phrase) - len(a.phrase) })
+		slices.SortStableFunc(all, func(a, b synonymRule) int { return len(b.words) - len(a.words) })
 		both.rules[form] = all
 	}
 	return both

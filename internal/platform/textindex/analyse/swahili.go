@@ -10,6 +10,7 @@ import "strings"
 var (
 	swahiliPersons = strings.Fields(`hatu hawa hamu haku haya hazi hai haki havi hali ni tu wa mw ki vi li ya zi ku pa u a m i si ha`)
 	swahiliTenses  = strings.Fields(`nge ngali na li ta me ja ka po ki`)
+	swahiliObjects = strings.Fields(`ni ku mw wa tu ki vi zi li ya ji m u i`)
 	swahiliClasses = strings.Fields(`wana mwana ki vi wa mi ma mw ku ny ji m u`)
 )
 
@@ -29,6 +30,10 @@ func stemSwahili(w string) string {
 			}
 		}
 	}
+	return stemSwahiliEnding(w)
+}
+
+func stemSwahiliEnding(w string) string {
 	for _, ending := range []string{"ishwa", "eshwa", "isha", "esha", "liwa", "lewa", "wa", "ia", "ea"} {
 		if rest, ok := strings.CutSuffix(w, ending); ok && len(rest) >= swahiliRest {
 			return rest
@@ -61,5 +66,52 @@ func cutSwahiliVerb(w string) (string, bool) {
 	}
 	return w, false
 }
+
+// swahiliRoots are other stems that a word of a question may have: who does it, when,
+// to which and to whom are all said in a verb's beginning (nitakachokupa), and what is
+// taken away for the index is not always enough. Only the lexicon is asked for them:
+// as words of documents they are too short and too many.
+func swahiliRoots(w string) []string {
+	w = strings.TrimSuffix(w, "je") // how
+	if len(w) < 6 {
+		return nil
+	}
+	var roots []string
+	add := func(verb string) {
+		if len(verb) >= 4 && hasSwahiliVowel(verb) {
+			roots = append(roots, stemSwahiliEnding(verb))
+		}
+	}
+	addBare := func(verb string) {
+		for _, object := range swahiliObjects {
+			if bare, ok := strings.CutPrefix(verb, object); ok {
+				add(bare)
+			}
+		}
+	}
+	for _, person := range swahiliPersons {
+		rest, ok := strings.CutPrefix(w, person)
+		if !ok {
+			continue
+		}
+		if strings.HasSuffix(rest, "e") { // as it should be: nifanye, nimwone
+			add(rest)
+			addBare(rest)
+		}
+		for _, tense := range swahiliTenses {
+			if verb, ok := strings.CutPrefix(rest, tense); ok {
+				add(verb)
+				addBare(verb)
+			}
+		}
+	}
+	if verb, ok := strings.CutPrefix(w, "ku"); ok {
+		addBare(verb)
+	}
+	return roots[:min(len(roots), maxSwahiliRoots)]
+}
+
+// maxSwahiliRoots bounds what the lexicon is asked for one word.
+const maxSwahiliRoots = 6
 
 func hasSwahiliVowel(w string) bool { return strings.ContainsAny(w, "aeiou") }
