@@ -2,8 +2,9 @@
 //
 // It promises an error for every input that is not a well-formed, modest
 // document: larger than the limit, nested deeper than MaxDepth, with aliases by
-// which a few lines stand for gigabytes, or with a second document behind it,
-// which nobody would read. The decoder below it panics on some
+// which a few lines stand for gigabytes, with keys that are long, many in one map, or
+// lists and maps themselves, or with a second document behind it, which nobody would
+// read. The decoder below it panics on some
 // inputs; here that is an error like any other. It refuses nothing else.
 package yamlfile
 
@@ -17,14 +18,28 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 )
 
-// MaxDepth is how deep lists and maps may be nested on one line.
+// MaxDepth is how deep lists and maps may be nested on one line, or in brackets. Of keys
+// and entries twice as many may stand in each other: those of a list of maps are two.
 const MaxDepth = 64
 
 // MaxRepeated is how many nodes all aliases together may stand for.
 const MaxRepeated = 100_000
+
+// MaxRepeatedBytes is how much text all aliases together may stand for: a document is
+// at most that much larger than its file, whatever is made of it.
+const MaxRepeatedBytes = 1 << 20
+
+// MaxKey is how many bytes a key may have.
+const MaxKey = 512
+
+// MaxPaths is how many bytes the paths of all values may have together. The parser keeps
+// the path of every value, so that a few long keys above many values take gigabytes.
+const MaxPaths = 64 << 20
+
+// MaxKeys is how many keys a map may have: the parser takes time by their square.
+const MaxKeys = 4096
 
 // DefaultLimit bounds a file when the caller has no limit of his own.
 const DefaultLimit = 1 << 20
@@ -76,31 +91,14 @@ func check(source []byte, limit int) error {
 	if len(source) > limit {
 		return fmt.Errorf("the file is larger than %d bytes", limit)
 	}
-	flow, line, openers, repeats := 0, 0, 0, false
-	for _, t := range lexer.Tokenize(string(source)) {
-		at := 1
-		if t.Position != nil {
-			at = t.Position.Line
-		}
-		if at != line {
-			line, openers = at, 0
-		}
-		switch t.Type {
-		case token.AliasType:
-			repeats = true
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow = max(0, flow-1)
-		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
-			openers++ // each may begin a level: - - - x
-		default:
-		}
-		if flow > MaxDepth || openers > MaxDepth {
-			return fmt.Errorf("line %d: nested deeper than %d", at, MaxDepth)
+	tokens := lexer.Tokenize(string(source))
+	var seen shape
+	for _, t := range tokens {
+		if err := seen.add(t); err != nil {
+			return fmt.Errorf("line %d: %w", seen.line, err)
 		}
 	}
-	if !repeats {
+	if !seen.repeats {
 		return nil
 	}
 	file, err := parser.ParseBytes(source, 0)
@@ -108,37 +106,4 @@ func check(source []byte, limit int) error {
 		return err
 	}
 	return checkAliases(file)
-}
-
-// checkAliases counts what aliases would repeat. One inside an anchor would
-// multiply, so there may be none.
-func checkAliases(file *ast.File) error {
-	sizes := make(map[string]int)
-	repeated := 0
-	for _, doc := range file.Docs {
-		for _, n := range ast.Filter(ast.AnchorType, doc.Body) {
-			anchor := n.(*ast.AnchorNode)
-			if len(ast.Filter(ast.AliasType, anchor.Value)) > 0 {
-				return fmt.Errorf("line %d: an alias inside an anchor", anchor.GetToken().Position.Line)
-			}
-			counter := &counting{}
-			ast.Walk(counter, anchor.Value)
-			sizes[anchor.Name.String()] = counter.nodes
-		}
-		for _, n := range ast.Filter(ast.AliasType, doc.Body) {
-			if repeated += 1 + sizes[n.(*ast.AliasNode).Value.String()]; repeated > MaxRepeated {
-				return fmt.Errorf("line %d: the aliases stand for more than %d values", n.GetToken().Position.Line, MaxRepeated)
-			}
-		}
-	}
-	return nil
-}
-
-// counting counts nodes.
-type counting struct{ nodes int }
-
-// Visit counts one.
-func (c *counting) Visit(ast.Node) ast.Visitor {
-	c.nodes++
-	return c
 }
