@@ -64,7 +64,7 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	case "check":
 		return menuCheck(files, limits, *asJSON, s)
 	case "format":
-		return menuFormat(files, *write, s)
+		return menuFormat(ctx, files, *write, s)
 	case "graph":
 		return menuGraph(files, *code, *asJSON, s)
 	case "test":
@@ -130,7 +130,7 @@ func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) 
 }
 
 // menuFormat writes menus in the form in which the console's editor exports them.
-func menuFormat(files []string, write bool, s shell.IO) error {
+func menuFormat(ctx context.Context, files []string, write bool, s shell.IO) error {
 	if len(files) == 0 {
 		return shell.Usagef("name the menu files")
 	}
@@ -139,7 +139,7 @@ func menuFormat(files []string, write bool, s shell.IO) error {
 		if err != nil {
 			return fmt.Errorf("read menu: %w", err)
 		}
-		formatted, err := ussdeditor.Format(text)
+		formatted, err := ussdeditor.Format(ctx, text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}

@@ -8,4 +8,7 @@
 // without one, to be edited as text), that comments above a field stay there, and that
 // trying a draft touches nothing: no account, no session, no program. It stores
 // nothing: menus are documents of package operatordoc, which says who published what.
+// Whoever may look may send drafts, so what is made of one is bounded (maxText,
+// maxComments, and what package yamlfile bounds), and work ends with its request
+// between parts, screens and inputs.
 package ussdeditor

@@ -2,6 +2,7 @@ package ussdeditor
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -70,9 +71,12 @@ type Editor struct{ limits ussdmenu.Limits }
 // New returns an editor.
 func New(limits ussdmenu.Limits) Editor { return Editor{limits} }
 
-// Read is the draft of a text.
-func (e Editor) Read(text []byte) Draft {
-	parts, err := trees(text)
+// Read is the draft of a text. The error is that of the context.
+func (e Editor) Read(ctx context.Context, text []byte) (Draft, error) {
+	parts, err := trees(ctx, text)
+	if ctx.Err() != nil {
+		return Draft{}, ctx.Err()
+	}
 	d := Draft{
 		Text: string(text), Parts: parts, Issues: []ussdmenu.Issue{}, Runs: map[string][]string{},
 		Guards: ussdmenu.Facts(math.MaxUint16).Names(), Kinds: ussdmenu.Kinds(),
@@ -86,34 +90,51 @@ func (e Editor) Read(text []byte) Draft {
 	book, err := ussd.ParseMenus("menu", text, e.limits)
 	if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
 		d.Issues = refused.Issues
-		return d
+		return d, nil
 	}
 	if err != nil {
 		d.Issues = []ussdmenu.Issue{{File: "menu", Line: 1, Message: err.Error()}}
-		return d
+		return d, nil
 	}
 	for _, m := range book.Menus() {
-		d.Menus = append(d.Menus, e.measure(m))
+		measured, err := e.measure(ctx, m)
+		if err != nil {
+			return Draft{}, err
+		}
+		d.Menus = append(d.Menus, measured)
 	}
-	return d
+	return d, nil
 }
 
 // Write is the draft of trees.
-func (e Editor) Write(parts []Part) (Draft, error) {
-	text, err := join(parts)
+func (e Editor) Write(ctx context.Context, parts []Part) (Draft, error) {
+	text, err := join(ctx, parts)
 	if err != nil {
 		return Draft{}, err
 	}
-	return e.Read(text), nil
+	return e.Read(ctx, text)
 }
 
-func join(parts []Part) ([]byte, error) {
+func join(ctx context.Context, parts []Part) ([]byte, error) {
 	if len(parts) == 0 || len(parts) > maxParts {
 		return nil, fault.Newf(fault.Invalid, "A draft has 1 to %d parts", maxParts)
 	}
 	texts := make([][]byte, len(parts))
 	for i, p := range parts {
-		texts[i] = writeTree(p.Menu, p.Comments)
+		lines := 0
+		for _, above := range p.Comments {
+			lines += len(above)
+		}
+		if lines > maxComments || len(p.Comments) > maxComments {
+			return nil, fault.Newf(fault.Invalid, "A part has at most %d comments", maxComments)
+		}
+		var err error
+		if texts[i], err = writeTree(p.Menu, p.Comments); err != nil {
+			return nil, fault.New(fault.TooLarge, "A draft may have at most 1 MiB")
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 	}
 	text := bytes.Join(texts, []byte("---\n"))
 	if len(text) > maxText {
@@ -124,16 +145,16 @@ func join(parts []Part) ([]byte, error) {
 
 // Format returns a text in the one form that a tree is written in. The error says why
 // it is better left as it is.
-func Format(text []byte) ([]byte, error) {
-	parts, err := trees(text)
+func Format(ctx context.Context, text []byte) ([]byte, error) {
+	parts, err := trees(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return join(parts)
+	return join(ctx, parts)
 }
 
 // trees reads the parts of a text, and makes sure that they say what it says.
-func trees(text []byte) ([]Part, error) {
+func trees(ctx context.Context, text []byte) ([]Part, error) {
 	if len(text) > maxText {
 		return nil, errors.New("the text is larger than 1 MiB")
 	}
@@ -150,7 +171,14 @@ func trees(text []byte) ([]Part, error) {
 		if err != nil {
 			return nil, ussdmenu.SyntaxError("menu", p.Line, err)
 		}
-		if !same(p.Text, writeTree(tree, comments)) {
+		again, err := writeTree(tree, comments)
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !same(p.Text, again) {
 			return nil, errors.New("something in it can be written as text alone")
 		}
 		parts = append(parts, Part{Line: p.Line, Menu: tree, Comments: comments})
@@ -170,18 +198,21 @@ func same(a, b []byte) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-func (e Editor) measure(m *ussdmenu.Menu) Measured {
+func (e Editor) measure(ctx context.Context, m *ussdmenu.Menu) (Measured, error) {
 	limit := e.limits.LeastOf(m.Codes()).OrDefault()
 	out := Measured{Name: m.Name(), Codes: m.Codes(), Pages: map[string]map[string][]Size{}}
 	for _, id := range m.Screens() {
 		out.Pages[id] = map[string][]Size{}
 		for _, lang := range m.Languages() {
+			if ctx.Err() != nil {
+				return Measured{}, ctx.Err()
+			}
 			for _, z := range m.LongestPages(id, lang, limit) {
 				out.Pages[id][lang] = append(out.Pages[id][lang], sizeOf(z, limit))
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func sizeOf(z ussdmenu.Size, limit ussdmenu.Limit) Size {

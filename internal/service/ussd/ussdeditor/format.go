@@ -3,6 +3,7 @@ package ussdeditor
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,17 +27,26 @@ var (
 // containers have each of their entries on lines of its own.
 var containers = []string{"labels", "variables", "forms", "lists", "webhooks", "screens", "actions"}
 
-// writer writes a part in the one form that Format gives it.
+// errLong is a text that is larger than a draft may be.
+var errLong = errors.New("in the form of the editor it is larger than 1 MiB")
+
+// writer writes a part in the one form that Format gives it. It stops at maxText.
 type writer struct {
 	out      strings.Builder
+	full     bool
 	comments map[string][]string
+	paths    []string // of the comments that are not written yet, sorted
 }
 
-func (w *writer) add(text string) { w.out.WriteString(text) }
+func (w *writer) add(text string) {
+	if w.full = w.full || w.out.Len()+len(text) > maxText; !w.full {
+		w.out.WriteString(text)
+	}
+}
 
 // writeTree is the text of a part.
-func writeTree(tree Map, comments map[string][]string) []byte {
-	w := &writer{comments: maps.Clone(comments)}
+func writeTree(tree Map, comments map[string][]string) ([]byte, error) {
+	w := &writer{comments: comments, paths: slices.Sorted(maps.Keys(comments))}
 	for i, p := range ordered(tree, menuOrder) {
 		value, isMap := p.Value.(Map)
 		spread := isMap && len(value) > 0 && slices.Contains(containers, p.Key)
@@ -71,7 +81,10 @@ func writeTree(tree Map, comments map[string][]string) []byte {
 		}
 	}
 	w.note(afterAll, "", false)
-	return []byte(w.out.String())
+	if w.full {
+		return nil, errLong
+	}
+	return []byte(w.out.String()), nil
 }
 
 // field writes a key and its value.
@@ -82,10 +95,12 @@ func (w *writer) field(p Pair, path, indent string) {
 	}
 	head := indent + scalar(p.Key, true) + ":"
 	v := arranged(p.Key, p.Value)
-	if line := head + " " + flow(v); !w.opens(p.Key, v) && (!compound(v) || len(line) <= width) {
-		w.note(at, indent, true)
-		w.add(line + "\n")
-		return
+	if !w.opens(p.Key, v) && (!compound(v) || least(v, width) >= 0) {
+		if line := head + " " + flow(v); !compound(v) || len(line) <= width {
+			w.note(at, indent, true)
+			w.add(line + "\n")
+			return
+		}
 	}
 	_, isList := v.([]any)
 	w.note(at, indent, isList)
@@ -113,37 +128,48 @@ func (w *writer) block(v any, path, indent string) {
 		}
 	case []any:
 		for _, one := range v {
-			line := indent + "- " + flow(one)
 			m, isMap := one.(Map)
-			if !isMap || len(line) <= width || len(m) == 0 {
-				w.add(line + "\n")
-				continue
+			if !isMap || least(m, width) >= 0 {
+				if line := indent + "- " + flow(one); !isMap || len(line) <= width || len(m) == 0 {
+					w.add(line + "\n")
+					continue
+				}
 			}
 			inner := &writer{}
 			for _, p := range m {
 				inner.field(p, "", indent+"  ")
 			}
+			w.full = w.full || inner.full
 			w.add(indent + "- " + strings.TrimPrefix(inner.out.String(), indent+"  "))
 		}
 	}
 }
 
-// note writes the comments of a field, and with all those of what is in it.
+// note writes the comments of a field, and with all those of what is in it. Each is
+// written once.
 func (w *writer) note(path, indent string, all bool) {
-	paths := []string{path}
-	if all {
-		for other := range w.comments {
-			if strings.HasPrefix(other, path+".") {
-				paths = append(paths, other)
-			}
-		}
-		slices.Sort(paths)
+	if i, found := slices.BinarySearch(w.paths, path); found {
+		w.remark(indent, i, i+1)
 	}
-	for _, p := range paths {
+	if all {
+		from, _ := slices.BinarySearch(w.paths, path+".")
+		to := from
+		for to < len(w.paths) && strings.HasPrefix(w.paths[to], path+".") {
+			to++
+		}
+		w.remark(indent, from, to)
+	}
+}
+
+// remark writes the comments of some paths.
+func (w *writer) remark(indent string, from, to int) {
+	for _, p := range w.paths[from:to] {
 		for _, line := range w.comments[p] {
 			w.add(strings.TrimRight(indent+"# "+strings.Join(strings.Fields(line), " "), " ") + "\n")
 		}
-		delete(w.comments, p)
+	}
+	if from < to {
+		w.paths = slices.Delete(w.paths, from, to)
 	}
 }
 
@@ -207,6 +233,28 @@ func compound(v any) bool {
 		return len(v) > 0
 	}
 	return false
+}
+
+// least is what is left of the room on a line when a value is written there in the
+// shortest way: when it is less than nothing, nobody need write it to see that.
+func least(v any, room int) int {
+	switch v := v.(type) {
+	case Map:
+		for _, p := range v {
+			if room = least(p.Value, room-len(p.Key)-2); room < 0 {
+				break
+			}
+		}
+	case []any:
+		for _, one := range v {
+			if room = least(one, room-1); room < 0 {
+				break
+			}
+		}
+	case string:
+		room -= len(v)
+	}
+	return room
 }
 
 // flow writes a value on one line.

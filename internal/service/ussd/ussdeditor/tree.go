@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +17,14 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
 
-// maxDepth bounds how deep a tree is nested; menus need seven levels.
-const maxDepth = 32
+const (
+	// maxDepth bounds how deep a tree is nested; menus need seven levels.
+	maxDepth = 32
+	// maxComments bounds the comments of a part, lines of them.
+	maxComments = 10_000
+)
+
+var errComments = fmt.Errorf("more than %d comments are read as text alone", maxComments)
 
 // Map is a map that keeps the order of the file. Its values are a Map, a []any of
 // values, a string, an int64 or a bool.
@@ -130,7 +138,6 @@ type reader struct {
 	anchors map[string]ast.Node
 	// paths has the outermost key of every line.
 	paths map[int]string
-	last  int
 }
 
 // readTree reads a part, with the comments of each field.
@@ -155,7 +162,8 @@ func readTree(source []byte) (Map, map[string][]string, error) {
 		}
 		tree = append(tree, m...)
 	}
-	return tree, r.comments(source), nil
+	comments, err := r.comments(source)
+	return tree, comments, err
 }
 
 func (r *reader) value(path string, node ast.Node, depth int) (any, error) {
@@ -227,7 +235,6 @@ func (r *reader) pair(path string, n *ast.MappingValueNode, depth int) (Pair, er
 	line := n.Key.GetToken().Position.Line
 	if _, known := r.paths[line]; !known {
 		r.paths[line] = at
-		r.last = max(r.last, line)
 	}
 	v, err := r.value(at, n.Value, depth-1)
 	return Pair{key, v}, err
@@ -238,29 +245,25 @@ const afterAll = "."
 
 // comments finds the comments of a part, each by the field that it stands above or
 // behind. Those within lists belong to the list.
-func (r *reader) comments(source []byte) map[string][]string {
+func (r *reader) comments(source []byte) (map[string][]string, error) {
+	lines := slices.Sorted(maps.Keys(r.paths))
 	out := map[string][]string{}
-	busy := 0 // the last line on which something else was
+	count := 0
 	for _, t := range lexer.Tokenize(string(source)) {
-		if t.Position == nil {
+		if t.Position == nil || t.Type != token.CommentType {
 			continue
 		}
-		if t.Type != token.CommentType {
-			busy = t.Position.Line + strings.Count(strings.TrimRight(t.Origin, "\n"), "\n")
-			continue
+		if count++; count > maxComments {
+			return nil, errComments
 		}
-		path, line := "", t.Position.Line
-		if line == busy {
-			path = r.paths[line]
+		for len(lines) > 0 && lines[0] < t.Position.Line {
+			lines = lines[1:] // comments come in the order of their lines
 		}
-		for ; path == "" && line <= r.last; line++ {
-			path = r.paths[line]
+		path := afterAll
+		if len(lines) > 0 {
+			path, _, _ = strings.Cut(r.paths[lines[0]], "[")
 		}
-		if path == "" {
-			path = afterAll
-		}
-		path, _, _ = strings.Cut(path, "[")
 		out[path] = append(out[path], strings.TrimSpace(t.Value))
 	}
-	return out
+	return out, nil
 }

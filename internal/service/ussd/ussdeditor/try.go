@@ -1,6 +1,7 @@
 package ussdeditor
 
 import (
+	"context"
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -49,7 +50,7 @@ type Shown struct {
 
 // Try plays an attempt on a text of menus. Nothing is done: what an action would set
 // shows its own name instead.
-func (e Editor) Try(text []byte, a Attempt) (Shown, error) {
+func (e Editor) Try(ctx context.Context, text []byte, a Attempt) (Shown, error) {
 	if len(a.Inputs) > maxInputs {
 		return Shown{}, fault.Newf(fault.Invalid, "A call has at most %d inputs", maxInputs)
 	}
@@ -71,6 +72,9 @@ func (e Editor) Try(text []byte, a Attempt) (Shown, error) {
 		}
 		if len(input) > ussdmenu.MaxSeptets {
 			return Shown{}, fault.Newf(fault.Invalid, "An input has at most %d bytes", ussdmenu.MaxSeptets)
+		}
+		if ctx.Err() != nil {
+			return Shown{}, ctx.Err()
 		}
 		if err := c.step(input); err != nil {
 			return Shown{}, err

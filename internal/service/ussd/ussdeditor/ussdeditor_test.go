@@ -21,6 +21,15 @@ func editor(t *testing.T) ussdeditor.Editor {
 	return ussdeditor.New(limits)
 }
 
+func read(t *testing.T, text []byte) ussdeditor.Draft {
+	t.Helper()
+	d, err := editor(t).Read(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 const small = `# what stands first
 name: Well
 languages: [en]
@@ -80,22 +89,22 @@ func TestAFormattedTextIsItsOwnForm(t *testing.T) {
 	t.Parallel()
 	texts := map[string][]byte{"built in": ussd.DefaultMenuSource(), "small": []byte(small), "several": []byte(several)}
 	for name, text := range texts {
-		once, err := ussdeditor.Format(text)
+		once, err := ussdeditor.Format(t.Context(), text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		twice, err := ussdeditor.Format(once)
+		twice, err := ussdeditor.Format(t.Context(), once)
 		if err != nil || !bytes.Equal(once, twice) {
 			t.Errorf("%s: formatted again it is another text (%v):\n%s\n----\n%s", name, err, once, twice)
 		}
 		// What the page gets and sends back is the same text.
-		d := editor(t).Read(text)
+		d := read(t, text)
 		var parts []ussdeditor.Part
 		if through, err := json.Marshal(d.Parts); err != nil || json.Unmarshal(through, &parts) != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		written, err := editor(t).Write(parts)
+		written, err := editor(t).Write(t.Context(), parts)
 		if err != nil || written.Text != string(once) || len(written.Issues) != len(d.Issues) {
 			t.Errorf("%s: as trees it is another text (%v):\n%s", name, err, written.Text)
 		}
@@ -104,7 +113,7 @@ func TestAFormattedTextIsItsOwnForm(t *testing.T) {
 
 func TestCommentsStayWithTheirFields(t *testing.T) {
 	t.Parallel()
-	got, err := ussdeditor.Format([]byte(small))
+	got, err := ussdeditor.Format(t.Context(), []byte(small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +159,7 @@ screens:
 
 func TestTheCheckNamesTheField(t *testing.T) {
 	t.Parallel()
-	d := editor(t).Read([]byte(strings.Replace(small, "next: prices", "next: nowhere", 1)))
+	d := read(t, []byte(strings.Replace(small, "next: prices", "next: nowhere", 1)))
 	if len(d.Parts) != 1 || len(d.Issues) != 1 || d.Issues[0].Path != "screens.home.options[0].next" || len(d.Menus) != 0 {
 		t.Errorf("the draft is %+v", d)
 	}
@@ -159,7 +168,7 @@ func TestTheCheckNamesTheField(t *testing.T) {
 		"merge keys": strings.Replace(small, "  prices:\n", "  prices:\n    <<: {end: true}\n", 1),
 		"a list":     "- a\n",
 	} {
-		if d := editor(t).Read([]byte(text)); d.Plain == "" || len(d.Parts) != 0 || name == "no YAML" && len(d.Issues) == 0 {
+		if d := read(t, []byte(text)); d.Plain == "" || len(d.Parts) != 0 || name == "no YAML" && len(d.Issues) == 0 {
 			t.Errorf("%s: the draft is %+v", name, d)
 		}
 	}
@@ -167,7 +176,7 @@ func TestTheCheckNamesTheField(t *testing.T) {
 
 func TestPagesAreMeasured(t *testing.T) {
 	t.Parallel()
-	d := editor(t).Read(ussd.DefaultMenuSource())
+	d := read(t, ussd.DefaultMenuSource())
 	if len(d.Issues) != 0 || len(d.Menus) != 1 {
 		t.Fatalf("the built-in menu: %+v", d.Issues)
 	}
@@ -203,7 +212,7 @@ func TestADraftIsTriedWithoutDoingAnything(t *testing.T) {
 		"log out":   {ussdeditor.Attempt{Inputs: []string{"2", "4", "2"}, Facts: []string{"authenticated"}}, "showMenu", "Do you have an account?", ""},
 		"over":      {ussdeditor.Attempt{Inputs: []string{"*", "1"}}, "closeSession", "", ""},
 	} {
-		got, err := editor(t).Try(ussd.DefaultMenuSource(), c.a)
+		got, err := editor(t).Try(t.Context(), ussd.DefaultMenuSource(), c.a)
 		if err != nil || got.Screen != c.screen || !strings.Contains(got.Text, c.says) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -220,11 +229,11 @@ func TestADraftIsTriedWithoutDoingAnything(t *testing.T) {
 		"too long": {Inputs: []string{strings.Repeat("1", 183)}},
 		"a guard":  {Facts: []string{"rich"}},
 	} {
-		if _, err := editor(t).Try(ussd.DefaultMenuSource(), a); err == nil {
+		if _, err := editor(t).Try(t.Context(), ussd.DefaultMenuSource(), a); err == nil {
 			t.Errorf("%s: tried", name)
 		}
 	}
-	if _, err := editor(t).Try([]byte("name: x\n"), ussdeditor.Attempt{}); err == nil {
+	if _, err := editor(t).Try(t.Context(), []byte("name: x\n"), ussdeditor.Attempt{}); err == nil {
 		t.Error("a draft that fails the check was tried")
 	}
 }
@@ -243,16 +252,19 @@ func TestKnownActionsAreRegistered(t *testing.T) {
 func FuzzFormat(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte(several))
+	f.Add([]byte("# a\nname: &a x # b\ncodes:\n- *a # c\n# d\n? b\n: {c: [*a, {d: 1}]}\n# e\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		once, err := ussdeditor.Format(text)
+		once, err := ussdeditor.Format(t.Context(), text)
 		if err != nil {
 			return
 		}
-		twice, err := ussdeditor.Format(once)
+		twice, err := ussdeditor.Format(t.Context(), once)
 		if err != nil || !bytes.Equal(once, twice) {
 			t.Errorf("%q\nformatted %q\nand again %q, %v", text, once, twice, err)
 		}
 		var limits ussdmenu.Limits
-		ussdeditor.New(limits).Read(text)
+		if _, err := ussdeditor.New(limits).Read(t.Context(), text); err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -68,17 +68,24 @@ func (a routes) draft(w http.ResponseWriter, r *http.Request) error {
 	if (in.Text == "") == (len(in.Parts) == 0) {
 		return fault.New(fault.Invalid, "Give either text or parts")
 	}
-	if in.Text != "" && !in.Format {
-		return httpserver.WriteJSON(w, http.StatusOK, a.editor.Read([]byte(in.Text)))
-	}
-	if in.Text != "" {
-		text, err := ussdeditor.Format([]byte(in.Text))
+	ctx, text := r.Context(), []byte(in.Text)
+	if in.Text != "" && in.Format {
+		form, err := ussdeditor.Format(ctx, text)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			return fault.New(fault.Invalid, err.Error())
 		}
-		return httpserver.WriteJSON(w, http.StatusOK, a.editor.Read(text))
+		text = form
 	}
-	draft, err := a.editor.Write(in.Parts)
+	var draft ussdeditor.Draft
+	var err error
+	if in.Text != "" {
+		draft, err = a.editor.Read(ctx, text)
+	} else {
+		draft, err = a.editor.Write(ctx, in.Parts)
+	}
 	if err != nil {
 		return err
 	}
@@ -90,7 +97,7 @@ func (a routes) try(w http.ResponseWriter, r *http.Request) error {
 	if err := httpserver.ReadJSON(w, r, &in, httpserver.Strict); err != nil {
 		return err
 	}
-	shown, err := a.editor.Try([]byte(in.Text), in.Attempt)
+	shown, err := a.editor.Try(r.Context(), []byte(in.Text), in.Attempt)
 	if err != nil {
 		return err
 	}

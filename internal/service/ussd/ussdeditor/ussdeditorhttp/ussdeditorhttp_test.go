@@ -55,7 +55,7 @@ func TestDraftsAreReadAndTried(t *testing.T) {
 		draft.Text != menu {
 		t.Fatalf("read: %v, %.300s", err, read.Body)
 	}
-	form, err := ussdeditor.Format([]byte(menu))
+	form, err := ussdeditor.Format(t.Context(), []byte(menu))
 	if err != nil {
 		t.Fatal(err)
 	}
