@@ -2,6 +2,7 @@ package yamlfile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -18,7 +19,7 @@ func checkAliases(file *ast.File) error {
 	if all.err != nil {
 		return all.err
 	}
-	for i := len(all.list) - 1; i >= 0; i-- { // what is inside comes behind what it is in
+	for i := range slices.Backward(all.list) { // what is inside comes behind what it is in
 		if a := all.list[i]; a.in != outside {
 			all.list[a.in].nodes += a.nodes
 			all.list[a.in].bytes += a.bytes

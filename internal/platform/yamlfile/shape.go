@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goccy/go-yaml/token"
 )
@@ -100,8 +101,8 @@ func (s *shape) push(l level, adds int) {
 
 // bracket is where the innermost open bracket is, or -1.
 func (s *shape) bracket() int {
-	for i := len(s.levels) - 1; i >= 0; i-- {
-		if k := s.levels[i].kind; k == token.SequenceStartType || k == token.MappingStartType {
+	for i, l := range slices.Backward(s.levels) {
+		if k := l.kind; k == token.SequenceStartType || k == token.MappingStartType {
 			return i
 		}
 	}

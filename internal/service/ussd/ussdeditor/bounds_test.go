@@ -13,9 +13,8 @@ import (
 )
 
 // Texts of which little would make much are edited as text, and cost about what they
-// weigh. A megabyte of them may not take more than a node has.
-//
-//nolint:paralleltest // what others allocate would be counted
+// weigh. A megabyte of them may not take more than a node has. It does not run beside
+// others: what they allocate would be counted.
 func TestALittleTextDoesNotMakeMuch(t *testing.T) {
 	var fields strings.Builder
 	for i := range 4_000 {

@@ -78,7 +78,7 @@ func (e Editor) Read(ctx context.Context, text []byte) (Draft, error) {
 		return Draft{}, ctx.Err()
 	}
 	d := Draft{
-		Text: string(text), Parts: parts, Issues: []ussdmenu.Issue{}, Runs: map[string][]string{},
+		Text: string(text), Parts: parts, Runs: map[string][]string{},
 		Guards: ussdmenu.Facts(math.MaxUint16).Names(), Kinds: ussdmenu.Kinds(),
 	}
 	for run, spec := range ussd.ActionSpecs() {
@@ -88,12 +88,7 @@ func (e Editor) Read(ctx context.Context, text []byte) (Draft, error) {
 		d.Plain, d.Parts = err.Error(), []Part{}
 	}
 	book, err := ussd.ParseMenus("menu", text, e.limits)
-	if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
-		d.Issues = refused.Issues
-		return d, nil
-	}
-	if err != nil {
-		d.Issues = []ussdmenu.Issue{{File: "menu", Line: 1, Message: err.Error()}}
+	if d.Issues = issuesOf(err); len(d.Issues) > 0 {
 		return d, nil
 	}
 	for _, m := range book.Menus() {
@@ -104,6 +99,17 @@ func (e Editor) Read(ctx context.Context, text []byte) (Draft, error) {
 		d.Menus = append(d.Menus, measured)
 	}
 	return d, nil
+}
+
+// issuesOf is what the check says, none when it has nothing to say.
+func issuesOf(err error) []ussdmenu.Issue {
+	if err == nil {
+		return []ussdmenu.Issue{}
+	}
+	if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok && len(refused.Issues) > 0 {
+		return refused.Issues
+	}
+	return []ussdmenu.Issue{{File: "menu", Line: 1, Message: err.Error()}}
 }
 
 // Write is the draft of trees.
