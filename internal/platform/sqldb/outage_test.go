@@ -149,6 +149,7 @@ const (
 	proxyPasses proxyMode = iota
 	proxyRefuses
 	proxySwallows
+	proxyStands // what was sent is kept until the mode changes
 )
 
 // proxy is a line to a server that can be cut.
@@ -158,6 +159,7 @@ type proxy struct {
 	mu       sync.Mutex
 	mode     proxyMode
 	conns    []net.Conn
+	still    chan struct{} // while it stands still; closed when that ends
 	wg       sync.WaitGroup
 }
 
@@ -185,11 +187,19 @@ func startProxy(t *testing.T, target string) *proxy {
 	return p
 }
 
-// set changes the mode and cuts every line.
+// set changes the mode and cuts every line, but for those that are to stand still.
 func (p *proxy) set(mode proxyMode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = mode
+	if p.still != nil {
+		close(p.still)
+		p.still = nil
+	}
+	if mode == proxyStands {
+		p.still = make(chan struct{})
+		return
+	}
 	for _, c := range p.conns {
 		_ = c.Close()
 	}
@@ -203,7 +213,7 @@ func (p *proxy) handle(c net.Conn) {
 	switch p.mode {
 	case proxyRefuses:
 		_ = c.Close()
-	case proxyPasses:
+	case proxyPasses, proxyStands:
 		s, err := net.Dial("tcp", p.target)
 		if err != nil {
 			_ = c.Close()
@@ -212,11 +222,33 @@ func (p *proxy) handle(c net.Conn) {
 		p.conns = append(p.conns, s)
 		for _, pair := range [][2]net.Conn{{c, s}, {s, c}} {
 			p.wg.Go(func() {
-				_, _ = io.Copy(pair[0], pair[1])
+				_, _ = io.Copy(gate{pair[0], p}, pair[1])
+				p.standing()
 				_ = pair[0].Close()
 			})
 		}
 	}
+}
+
+// standing waits for as long as the proxy stands still.
+func (p *proxy) standing() {
+	p.mu.Lock()
+	still := p.still
+	p.mu.Unlock()
+	if still != nil {
+		<-still
+	}
+}
+
+// gate is an end of a line on which nothing comes out while the proxy stands still.
+type gate struct {
+	net.Conn
+	proxy *proxy
+}
+
+func (g gate) Write(b []byte) (int, error) {
+	g.proxy.standing()
+	return g.Conn.Write(b)
 }
 
 func TestADeletedFileIsNoticed(t *testing.T) {

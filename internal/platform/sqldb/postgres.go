@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -162,34 +160,13 @@ func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pgline.Pa
 	}
 	defer func() { _ = conn.Close() }()
 	if inTurn || try >= pgFleetLane {
-		release, err := fleetLanes(ctx, conn, p.Held)
+		release, err := p.EnterFleet(ctx, conn)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
 	return e.transact(ctx, conn, sql.LevelSerializable, p, fn)
-}
-
-// fleetLanes takes an advisory lock for each lane, before the transaction and
-// with it its snapshot begins.
-func fleetLanes(ctx context.Context, conn *sql.Conn, names []string) (release func(), err error) {
-	release = func() { //nolint:contextcheck // the locks must go whatever became of the caller
-		free, cancel := context.WithTimeout(context.Background(), pgConnectTimeout)
-		defer cancel()
-		if _, err := conn.ExecContext(free, "SELECT pg_advisory_unlock_all()"); err != nil {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // close it, and the locks with it
-		}
-	}
-	for _, name := range names {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(name))
-		if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(h.Sum64())); err != nil { //nolint:gosec // any 64 bits will do
-			release()
-			return nil, fmt.Errorf("wait for lane %s: %w", name, err)
-		}
-	}
-	return release, nil
 }
 
 // transact runs fn in one transaction and commits it.

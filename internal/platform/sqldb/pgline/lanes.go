@@ -2,8 +2,13 @@ package pgline
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"hash/fnv"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Lanes are queues by name inside this process. On PostgreSQL writers that
@@ -143,4 +148,37 @@ func (p *Pass) Leave() {
 		p.Lanes.leave(name)
 	}
 	p.Held = p.Held[:0]
+}
+
+// What takes a turn in the fleet, and what ends it. The locks are the session's, since they
+// are taken before the transaction and with it its snapshot begins. So for as long as it
+// wants or has them the session is cut off when it rests outside of a transaction too, as
+// it always is within one: a node that freezes while it waits would otherwise be given a
+// turn that it never ends, and the fleet would wait with it. Afterwards (NULL) the session
+// has the limit that it came with: ADR 0012.
+const (
+	takeTurn = `SELECT set_config('idle_session_timeout', current_setting('idle_in_transaction_session_timeout'), false),
+		pg_advisory_lock($1)`
+	endTurn      = `SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', NULL, false)`
+	endTurnLimit = 3 * time.Second
+)
+
+// EnterFleet waits until nobody else in the fleet is in the lanes that are held here.
+func (p *Pass) EnterFleet(ctx context.Context, conn *sql.Conn) (release func(), err error) {
+	release = func() { //nolint:contextcheck // the locks must go whatever became of the caller
+		free, cancel := context.WithTimeout(context.Background(), endTurnLimit)
+		defer cancel()
+		if _, err := conn.ExecContext(free, endTurn); err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // close it, and the locks with it
+		}
+	}
+	for _, name := range p.Held {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name))
+		if _, err := conn.ExecContext(ctx, takeTurn, int64(h.Sum64())); err != nil { //nolint:gosec // any 64 bits will do
+			release()
+			return nil, fmt.Errorf("wait for lane %s: %w", name, err)
+		}
+	}
+	return release, nil
 }
