@@ -4,8 +4,8 @@
 // disk: a hundred a second, however many nodes there are. Here the writes of a key that
 // wait while one is under way go together, in the order in which they came, with one
 // commit. It promises what sqldb.Write promises: nil means durable, an error that nothing
-// of the write is there, or that nobody knows. A write that fails takes itself out, and
-// the others go again without it.
+// of the write is there, or that nobody knows. A write that fails takes itself out:
+// those before it go again, then it by itself, then those behind it.
 //
 // SQLite has one writer, which does this for all writes: there this package only passes
 // them on.
@@ -164,18 +164,10 @@ type failed struct {
 func (f *failed) Error() string { return f.err.Error() }
 func (f *failed) Unwrap() error { return f.err }
 
-// run does jobs, together as long as that goes.
+// run does jobs in their order, together as long as that goes.
 func (w *Writer) run(feed string, batch []*job) {
 	for len(batch) > 1 {
-		ctx := sqldb.InFeedTurn(context.WithoutCancel(batch[0].ctx), feed)
-		err := w.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-			for i, j := range batch {
-				if err := guarded(ctx, tx, j.fn); err != nil {
-					return &failed{i, err}
-				}
-			}
-			return nil
-		})
+		err := w.share(feed, batch)
 		one, ok := errors.AsType[*failed](err)
 		if !ok || sqldb.IsUnavailable(err) {
 			for _, j := range batch {
@@ -183,14 +175,28 @@ func (w *Writer) run(feed string, batch []*job) {
 			}
 			return
 		}
-		// Alone it says by itself why, and gets the retries that are its own.
-		alone := batch[one.at]
-		batch = append(append([]*job(nil), batch[:one.at]...), batch[one.at+1:]...)
-		alone.end(w.db.Write(alone.ctx, alone.fn))
+		// Those before it have just done well, and go first. Alone it says by itself why, and
+		// gets the retries that are its own. So each runs twice, however many fail.
+		w.run(feed, batch[:one.at])
+		w.run(feed, batch[one.at:one.at+1])
+		batch = batch[one.at+1:]
 	}
-	if len(batch) == 1 {
-		batch[0].end(w.db.Write(batch[0].ctx, batch[0].fn))
+	for _, j := range batch {
+		j.end(w.db.Write(j.ctx, j.fn))
 	}
+}
+
+// share does jobs in one transaction, or none of them.
+func (w *Writer) share(feed string, batch []*job) error {
+	ctx := sqldb.InFeedTurn(context.WithoutCancel(batch[0].ctx), feed)
+	return w.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		for i, j := range batch {
+			if err := guarded(ctx, tx, j.fn); err != nil {
+				return &failed{i, err}
+			}
+		}
+		return nil
+	})
 }
 
 // guarded turns a panic into an error, so that it is that of one write alone.
