@@ -23,6 +23,8 @@ type handle struct {
 	pass *pgline.Pass
 	err  error
 	over bool
+	// parts says that the function is made of others, which are timed one by one.
+	parts bool
 	// rows and row are the last results handed out, for closeRows.
 	rows *sql.Rows
 	row  *sql.Row

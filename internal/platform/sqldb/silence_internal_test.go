@@ -297,3 +297,43 @@ func TestAMigrationMayTakeLong(t *testing.T) {
 		}
 	})
 }
+
+// A write that others share is as slow as its slowest part, and a write of one function
+// as slow as that.
+func TestPartsAreTimedOneByOne(t *testing.T) {
+	t.Parallel()
+	take := func(d time.Duration) writeFunc {
+		return func(context.Context, Querier) error { <-time.After(d); return nil }
+	}
+	for name, c := range map[string]struct {
+		write func(ctx context.Context, db *DB, tx Querier) error
+		slow  int64
+	}{
+		"one that is slow": {func(ctx context.Context, _ *DB, tx Querier) error {
+			return take(2*slowFunction)(ctx, tx)
+		}, 1},
+		"many that are not": {func(ctx context.Context, db *DB, tx Querier) (err error) {
+			for range 32 {
+				err = errors.Join(err, db.Part(ctx, tx, take(slowFunction/2)))
+			}
+			return err
+		}, 0},
+		"two among others": {func(ctx context.Context, db *DB, tx Querier) (err error) {
+			for i := range 8 {
+				err = errors.Join(err, db.Part(ctx, tx, take(slowFunction/2+time.Duration(i/6)*slowFunction)))
+			}
+			return err
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				db, _ := lively(t)
+				err := db.Write(t.Context(), func(ctx context.Context, tx Querier) error { return c.write(ctx, db, tx) })
+				if slow := db.Stats().Slow; err != nil || slow != c.slow {
+					t.Errorf("%d were slow, want %d (%v)", slow, c.slow, err)
+				}
+			})
+		})
+	}
+}

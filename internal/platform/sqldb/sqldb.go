@@ -188,11 +188,28 @@ func (db *DB) call(ctx context.Context, h *handle, fn writeFunc) error {
 	inside := context.WithValue(ctx, writingKey{}, db)
 	start := time.Now()
 	err := h.finish(ctx, protect(func() error { return fn(inside, h) }))
+	if !h.parts {
+		db.noteSlow(ctx, start, fn)
+	}
+	return err
+}
+
+// Part runs one of several functions that share a write, from within it: each has its own
+// time to take, and its panic is an error of its own.
+func (db *DB) Part(ctx context.Context, tx Querier, fn func(ctx context.Context, tx Querier) error) error {
+	if h, ok := tx.(*handle); ok {
+		h.parts = true
+	}
+	defer db.noteSlow(ctx, time.Now(), fn)
+	return protect(func() error { return fn(ctx, tx) })
+}
+
+// noteSlow names a function that took too long.
+func (db *DB) noteSlow(ctx context.Context, start time.Time, fn writeFunc) {
 	if took := time.Since(start); took > slowFunction {
 		db.counts.slow.Add(1)
 		db.opt.Logger.WarnContext(ctx, "write function was slow", slog.String("event", "database.write_slow"), slog.Duration("took", took), slog.String("function", functionName(fn)))
 	}
-	return err
 }
 
 // functionName names the code that a function value stands for.

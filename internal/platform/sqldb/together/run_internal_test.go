@@ -1,10 +1,13 @@
 package together
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -57,4 +60,39 @@ func TestAWriteRunsTwiceAtTheMost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheSlowWriteIsNamed has one that takes long share a transaction with others: the log
+// names that one, and never the transaction, which may take long with any writes.
+func TestTheSlowWriteIsNamed(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	db := sqldbtest.Migrate(t, sqldbtest.Open(t, testenv.Postgres(t), sqldb.Options{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}), sqldb.Platform())
+	log.Reset()
+	one := func(fn Write) *job { return &job{ctx: t.Context(), done: make(chan struct{}), fn: fn} }
+	jobs := []*job{one(quickly), one(slowly), one(quickly)}
+	New(db).run("together", jobs)
+	for i, j := range jobs {
+		if j.err != nil {
+			t.Errorf("write %d: %v", i, j.err)
+		}
+	}
+	if !strings.Contains(log.String(), ".slowly") {
+		t.Errorf("it is not named: %s", &log)
+	}
+	if strings.Contains(log.String(), "Writer") {
+		t.Errorf("the transaction is named: %s", &log)
+	}
+}
+
+func quickly(ctx context.Context, tx sqldb.Querier) error {
+	_, err := tx.ExecContext(ctx, `SELECT 1`)
+	return err
+}
+
+func slowly(ctx context.Context, tx sqldb.Querier) error {
+	_, err := tx.ExecContext(ctx, `SELECT pg_sleep(0.15)`)
+	return err
 }

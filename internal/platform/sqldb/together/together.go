@@ -16,7 +16,6 @@ package together
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -191,22 +190,12 @@ func (w *Writer) share(feed string, batch []*job) error {
 	ctx := sqldb.InFeedTurn(context.WithoutCancel(batch[0].ctx), feed)
 	return w.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		for i, j := range batch {
-			if err := guarded(ctx, tx, j.fn); err != nil {
+			if err := w.db.Part(ctx, tx, j.fn); err != nil {
 				return &failed{i, err}
 			}
 		}
 		return nil
 	})
-}
-
-// guarded turns a panic into an error, so that it is that of one write alone.
-func guarded(ctx context.Context, tx sqldb.Querier, fn Write) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a shared transaction: %v", p)
-		}
-	}()
-	return fn(ctx, tx)
 }
 
 func (j *job) end(err error) {
