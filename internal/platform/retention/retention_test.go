@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -286,23 +287,87 @@ func TestNothingGoesWithoutItsExport(t *testing.T) {
 		if n, err := w.held(t.Context(), t); err != nil || n != 15 {
 			t.Fatalf("%d went: %v", n, err)
 		}
-		var all bytes.Buffer
-		for o, err := range objects.List(t.Context(), "forms/") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, err := objects.Get(t.Context(), o.Key, 0, -1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _ = io.Copy(&all, body)
-			_ = body.Close()
-		}
+		all := exported(t, objects)
 		for i := range 15 {
 			for _, part := range []string{`{"table":"things","row":{"at_ms":`, fmt.Sprintf(`"id":"old%03d"`, i), fmt.Sprintf(`{"table":"bits","row":{"n":1,"thing":"old%03d"}}`, i)} {
-				if !strings.Contains(all.String(), part) {
+				if !strings.Contains(all, part) {
 					t.Errorf("no %s in the exports", part)
 				}
+			}
+		}
+	})
+}
+
+// exported is all that was exported.
+func exported(t *testing.T, objects blob.Store) string {
+	t.Helper()
+	var all bytes.Buffer
+	for o, err := range objects.List(t.Context(), "forms/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := objects.Get(t.Context(), o.Key, 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(&all, body)
+		_ = body.Close()
+	}
+	return all.String()
+}
+
+// paused stands still behind the first record that it exports.
+type paused struct {
+	retention.Rows
+	once         *sync.Once
+	stands, goOn chan struct{}
+}
+
+func (p paused) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+	err := p.Rows.Export(ctx, before, id, to)
+	p.once.Do(func() {
+		close(p.stands)
+		<-p.goOn
+	})
+	return err
+}
+
+// Whoever wakes up behind a pause finds nothing of what the next holder has exported and
+// erased, and must not put that in the place of the export.
+func TestWhoLostTheLeaseOverwritesNoExport(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		objects := blobmem.New()
+		w := newWorld(t, open(t), &retention.Exports{
+			Store: objects, Seal: func(w io.Writer) (io.WriteCloser, error) { return plain{w}, nil },
+		})
+		w.rules = retention.Rules{retention.Forms: 5 * day}
+		w.put(t, "old", 5, 10*day, 0)
+		l, _, err := w.Leases.Acquire(t.Context(), "sweep", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow := paused{w.rows, new(sync.Once), make(chan struct{}), make(chan struct{})}
+		woken := make(chan error, 1)
+		go func() {
+			_, err := w.Sweep(t.Context(), l, retention.Forms, slow)
+			woken <- err
+		}()
+		<-slow.stands
+		if err := w.Leases.Release(t.Context(), l); err != nil { // as when its time is over
+			t.Fatal(err)
+		}
+		if n, err := w.held(t.Context(), t); err != nil || n != 5 {
+			t.Fatalf("the next holder erased %d: %v", n, err)
+		}
+		close(slow.goOn)
+		if err := <-woken; !errors.Is(err, lease.ErrLost) {
+			t.Errorf("who lost the lease: %v", err)
+		}
+		all := exported(t, objects)
+		for i := range 5 {
+			if id := fmt.Sprintf(`"id":"old%03d"`, i); !strings.Contains(all, id) {
+				t.Errorf("%s was erased and is in no export", id)
 			}
 		}
 	})

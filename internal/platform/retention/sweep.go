@@ -96,7 +96,7 @@ func (k *Keeper) Sweep(ctx context.Context, l lease.Lease, class string, s Sourc
 		if k.Rules()[class] != keep {
 			return errChanged
 		}
-		if err := k.export(ctx, class, s, before, ids); err != nil {
+		if err := k.export(ctx, l, class, s, before, ids); err != nil {
 			return err
 		}
 		n, err := k.erase(ctx, l, s, before, ids)
@@ -139,14 +139,18 @@ func (k *Keeper) erase(ctx context.Context, l lease.Lease, s Source, before time
 	return total, nil
 }
 
-// export writes records to their place. A slice that was exported and not erased is
-// exported again under the same name.
-func (k *Keeper) export(ctx context.Context, class string, s Source, before time.Time, ids []string) error {
+// export writes records to their place. The epoch of the lease is in the name: who has
+// lost it without noticing reads what the next holder may have erased already, and must not
+// write over that one's export (ADR 0268).
+func (k *Keeper) export(ctx context.Context, l lease.Lease, class string, s Source, before time.Time,
+	ids []string,
+) error {
 	if k.Exports == nil {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
-	key := fmt.Sprintf("%s/%s/%s-%s.jsonl.age", class, before.UTC().Format("2006-01"), s.Table(), hex.EncodeToString(sum[:16]))
+	key := fmt.Sprintf("%s/%s/%s-%s-%d.jsonl.age", class, before.UTC().Format("2006-01"), s.Table(),
+		hex.EncodeToString(sum[:16]), l.Epoch)
 	body, to := io.Pipe()
 	var writing sync.WaitGroup
 	writing.Go(func() {
