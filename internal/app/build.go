@@ -62,7 +62,7 @@ func (a *App) build(ctx context.Context) error {
 	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
 	keeping, err := retaining.New(retaining.Deps{
 		DB: a.res.db, Leases: a.res.leases, Settings: &a.opt.Settings, Serves: a.serves, Rules: a.documents.rules,
-		Trail: a.inspected.Trail, Log: a.opt.Log,
+		Trail: a.inspected.Trail, Outbox: a.res.outbox, Log: a.opt.Log,
 	})
 	if err != nil {
 		return err

@@ -53,6 +53,8 @@ type Deps struct {
 	Serves func(service string) bool
 	Rules  *operatordoc.Document[retention.Rules]
 	Trail  *audit.Trail
+	// Outbox hears of conversations that are erased.
+	Outbox oraclesql.Outbox
 	Log    *slog.Logger
 }
 
@@ -85,7 +87,7 @@ func sources(d Deps) map[string][]retention.Source {
 		add(fileretention.Sources(d.DB, knowledgesql.New(d.DB)))
 	}
 	if d.Serves("oracle") {
-		add(oraclesql.New(d.DB).Retained())
+		add(oraclesql.New(d.DB).WithOutbox(d.Outbox).Retained())
 	}
 	if d.Serves("ussd") {
 		add(ussdsql.New(d.DB).Retained())

@@ -1,0 +1,70 @@
+package retaining_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/app/retaining"
+	"github.com/castalia-org/castalia/internal/platform/audit"
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordocsql"
+	"github.com/castalia-org/castalia/internal/platform/retention"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
+)
+
+// told keeps what was reported.
+type told []string
+
+func (o *told) Emit(_ context.Context, _ sqldb.Querier, owner, kind string, _ time.Time, _ any) error {
+	*o = append(*o, owner+" "+kind)
+	return nil
+}
+
+// opened is retention of conversations, with settings.
+func opened(t *testing.T, db *sqldb.DB, s *config.Settings, outbox oraclesql.Outbox) *retaining.Retaining {
+	t.Helper()
+	sqldbtest.Migrate(t, db, audit.Migrations(), operatordocsql.Migrations(), oraclesql.Migrations())
+	shelf := operatordoc.NewShelf(operatordocsql.New(db), operatordoc.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	rules, err := operatordoc.Put(shelf, retaining.Document(s.Retention))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := retaining.New(retaining.Deps{
+		DB: db, Leases: lease.NewKeeper(db, "me"), Settings: s, Rules: rules, Trail: audit.New(db), Outbox: outbox,
+		Serves: func(service string) bool { return service == "oracle" }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestOwnersHearOfConversationsThatAreErased(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		var got told
+		db, s := open(t), config.Settings{}
+		s.Retention.Transcripts = 48 * time.Hour
+		r := opened(t, db, &s, &got)
+		old := oracletest.NewSession(t, oraclesql.New(db))
+		if _, err := db.WriteOne(t.Context(), `UPDATE oracle_sessions SET created_ms = 1, updated_ms = 1 WHERE id = $1`, old.ID); err != nil {
+			t.Fatal(err)
+		}
+		l, _, err := r.Leases.Acquire(t.Context(), "sweep", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := r.Sweep(t.Context(), l, retention.Transcripts, r.Sources[retention.Transcripts][0])
+		if want := []string{oracletest.Owner + " session.ended"}; err != nil || n != 1 || !slices.Equal(got, want) {
+			t.Errorf("%d went and %q was told, want %q: %v", n, got, want, err)
+		}
+	})
+}
