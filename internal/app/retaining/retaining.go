@@ -30,12 +30,17 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
-// Document is the operator's document of rules. One that any RETENTION_ duration says is
-// held by the environment.
+// Document is the operator's document of rules. It is held by the environment when any
+// RETENTION_ duration was given: one that says off, too.
 func Document(s config.Retention) operatordoc.Definition[retention.Rules] {
-	given := retention.Rules{
+	given := retention.Rules{}
+	for class, keep := range map[string]config.Keep{
 		retention.Transcripts: s.Transcripts, retention.Runs: s.Runs, retention.Calls: s.Calls, retention.Events: s.Events,
 		retention.Audit: s.Audit, retention.Shares: s.Shares, retention.Forms: s.Forms,
+	} {
+		if keep.Given {
+			given[class] = keep.Time
+		}
 	}
 	return operatordoc.Definition[retention.Rules]{
 		Name: "retention", Title: "How long records are kept", Media: "application/yaml", MaxBytes: retention.MaxRules,

@@ -24,13 +24,13 @@ type Settings struct {
 
 // Retention is how long records are kept that grow without end, by default for ever.
 type Retention struct {
-	Transcripts time.Duration `env:"RETENTION_TRANSCRIPTS" default:"off" doc:"How long conversations are kept after they were last used, such as 365d; off keeps them for ever. Any RETENTION_ duration rules over the document retention, which operators can change while the server runs."`
-	Runs        time.Duration `env:"RETENTION_RUNS" default:"off" doc:"How long is kept how an answer came about (its run); the transcript stays. off keeps it for ever."`
-	Calls       time.Duration `env:"RETENTION_CALLS" default:"off" doc:"How long records of ended calls are kept; recordings are files and stay. off keeps them for ever."`
-	Events      time.Duration `env:"RETENTION_EVENTS" default:"off" doc:"How long changes of files are kept, which are their feed and audit. Who reads the feed from an older place is told so. off keeps them for ever."`
-	Audit       time.Duration `env:"RETENTION_AUDIT" default:"off" doc:"How long is kept what operators did; off keeps it for ever."`
-	Shares      time.Duration `env:"RETENTION_SHARES" default:"off" doc:"How long links to files are kept after they expired; off keeps them for ever."`
-	Forms       time.Duration `env:"RETENTION_FORMS" default:"off" doc:"How long forms that callers sent are kept; off keeps them for ever."`
+	Transcripts Keep `env:"RETENTION_TRANSCRIPTS" doc:"How long conversations are kept after they were last used, such as 365d; off keeps them for ever. Any RETENTION_ duration that is given, off too, rules over the document retention, which operators can change while the server runs."`
+	Runs        Keep `env:"RETENTION_RUNS" doc:"How long is kept how an answer came about (its run); the transcript stays. off keeps it for ever."`
+	Calls       Keep `env:"RETENTION_CALLS" doc:"How long records of ended calls are kept; recordings are files and stay. off keeps them for ever."`
+	Events      Keep `env:"RETENTION_EVENTS" doc:"How long changes of files are kept, which are their feed and audit. Who reads the feed from an older place is told so. off keeps them for ever."`
+	Audit       Keep `env:"RETENTION_AUDIT" doc:"How long is kept what operators did; off keeps it for ever."`
+	Shares      Keep `env:"RETENTION_SHARES" doc:"How long links to files are kept after they expired; off keeps them for ever."`
+	Forms       Keep `env:"RETENTION_FORMS" doc:"How long forms that callers sent are kept; off keeps them for ever."`
 
 	Exports          URL    `env:"RETENTION_EXPORT_URL" doc:"file:///folder or s3://bucket/prefix?endpoint=&region=&path_style= to which records are exported before they are erased, encrypted; nothing is erased whose export was not stored. Empty erases without an export."`
 	ExportRecipients string `env:"RETENTION_EXPORT_RECIPIENTS" doc:"age recipients (age1…) for whom those exports are encrypted, separated by commas."`

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Secret is a text that is never printed.
@@ -169,6 +170,23 @@ func (u URL) Given() bool { return u.text != "" }
 
 // Allowed says what fits.
 func (*URL) Allowed() string { return "an absolute URL" }
+
+// Keep is for how long something is kept. That it is kept for ever (off) may be given too,
+// which is not the same as to say nothing.
+type Keep struct {
+	Time  time.Duration
+	Given bool
+}
+
+// UnmarshalText takes a duration, off or nothing.
+func (k *Keep) UnmarshalText(text []byte) (err error) {
+	k.Given = len(text) > 0
+	k.Time, err = ParseDuration(string(text))
+	return err
+}
+
+// Allowed says what fits.
+func (*Keep) Allowed() string { return "a duration such as 24h or 90d, or off" }
 
 // Features switches plugins: name=true, false or auto.
 type Features map[string]string

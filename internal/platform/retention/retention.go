@@ -107,11 +107,16 @@ func ParseRules(text []byte) (Rules, error) {
 	return rules, nil
 }
 
-// Text writes rules as ParseRules reads them, in the order of the classes.
+// Text writes rules as ParseRules reads them, in the order of the classes. One of no time
+// is written as off.
 func (r Rules) Text() string {
 	var b strings.Builder
 	for _, c := range Classes() {
-		if keep := r[c.Name]; keep != 0 {
+		keep, ok := r[c.Name]
+		switch {
+		case ok && keep == 0:
+			_, _ = fmt.Fprintf(&b, "%s: off\n", c.Name)
+		case ok:
 			_, _ = fmt.Fprintf(&b, "%s: %s\n", c.Name, config.FormatDuration(keep))
 		}
 	}
