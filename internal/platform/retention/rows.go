@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
+// page is how many rows one statement reads at most, whether they are due or not: behind
+// many that are still used it would be silent for longer than a database is waited for.
+const page = 1000
+
 // Rows is a Source of records that are a row with an id each, and rows of other tables
-// that belong to it. There must be an index of At and id for Where.
+// that belong to it. There must be an index of At and id of the rows for which Of holds.
 type Rows struct {
 	DB   *sqldb.DB
 	Name string
@@ -18,10 +23,10 @@ type Rows struct {
 	// Place is where those of a time begin.
 	At    string
 	Place func(time.Time) string
-	// Where is what else must hold, such as that a record has ended. In it $1 is the
-	// time, in milliseconds.
-	Where string
-	Parts []Part
+	// Of is which rows are looked at, as the index has it. Where is what else must hold of
+	// them, such as that a record is not used; in it $1 is the time, in milliseconds.
+	Of, Where string
+	Parts     []Part
 	// Slice is how many records go at once.
 	Slice int
 }
@@ -35,16 +40,24 @@ var _ Source = Rows{}
 // Table implements Source.
 func (r Rows) Table() string { return r.Name }
 
-// due is the condition under which a row is due; its $1 is what cut returns.
-func (r Rows) due() string {
+// old is which rows are looked at; its $1 is what cut returns.
+func (r Rows) old() string {
 	text := "id < $1"
 	if r.At != "" {
 		text = r.At + " < $1"
 	}
-	if r.Where != "" {
-		text += " AND " + r.Where
+	if r.Of != "" {
+		text += " AND " + r.Of
 	}
 	return text
+}
+
+// due is what is left to hold for a row that is old.
+func (r Rows) due() string {
+	if r.Where == "" {
+		return "1 = 1"
+	}
+	return r.Where
 }
 
 func (r Rows) cut(before time.Time) any {
@@ -56,57 +69,70 @@ func (r Rows) cut(before time.Time) any {
 
 // Count implements Source.
 func (r Rows) Count(ctx context.Context, before time.Time, limit int) (n int, all bool, err error) {
-	err = r.DB.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM `+r.Name+` WHERE `+r.due()+` LIMIT $2) AS found`,
-		r.cut(before), limit+1).Scan(&n)
-	if err != nil {
-		return 0, false, fmt.Errorf("count %s: %w", r.Name, err)
+	err = r.pages(ctx, before, func(ids []string) error {
+		if n += len(ids); n > limit {
+			n = limit
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return n, false, nil
 	}
-	return min(n, limit), n <= limit, nil
+	return n, err == nil, err
 }
+
+var errEnough = errors.New("enough was counted")
 
 // Walk implements Source.
 func (r Rows) Walk(ctx context.Context, before time.Time, each func(ids []string) error) error {
+	return r.pages(ctx, before, func(ids []string) error {
+		for some := range slices.Chunk(ids, r.Slice) {
+			if err := each(some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pages calls do with what is due of each page of old rows.
+func (r Rows) pages(ctx context.Context, before time.Time, do func(ids []string) error) error {
 	at, id := int64(-1), ""
 	for {
-		ids, err := r.next(ctx, before, &at, &id)
+		read, ids, err := r.next(ctx, before, &at, &id)
 		if err != nil {
 			return fmt.Errorf("find what is due of %s: %w", r.Name, err)
 		}
-		if len(ids) == 0 {
-			return nil
-		}
-		if err := each(ids); err != nil {
+		if err := do(ids); err != nil || read < page {
 			return err
-		}
-		if len(ids) < r.Slice {
-			return nil
 		}
 	}
 }
 
-// next returns the ids behind a place, and moves it.
-func (r Rows) next(ctx context.Context, before time.Time, at *int64, id *string) (ids []string, err error) {
-	if r.At == "" {
-		ids, err = sqldb.Strings(ctx, r.DB.Read(), `SELECT id FROM `+r.Name+` WHERE `+r.due()+` AND id > $2 ORDER BY id LIMIT $3`,
-			r.cut(before), *id, r.Slice)
-		if len(ids) > 0 {
-			*id = ids[len(ids)-1]
-		}
-		return ids, err
+// next reads the rows behind a place, moves it to the last of them, and returns how many
+// it read and the ids of those that are due.
+func (r Rows) next(ctx context.Context, before time.Time, at *int64, id *string) (read int, ids []string, err error) {
+	when, place, order, args := "0", "id > $2", "id", []any{r.cut(before), *id}
+	if r.At != "" {
+		when, place, order, args = r.At, "("+r.At+", id) > ($3, $2)", r.At+", id", append(args, *at)
 	}
-	rows, err := r.DB.Read().QueryContext(ctx, `SELECT `+r.At+`, id FROM `+r.Name+` WHERE `+r.due()+
-		` AND (`+r.At+`, id) > ($2, $3) ORDER BY `+r.At+`, id LIMIT $4`, r.cut(before), *at, *id, r.Slice)
+	rows, err := r.DB.Read().QueryContext(ctx, fmt.Sprintf(`SELECT %s, id, CASE WHEN %s THEN 1 ELSE 0 END FROM %s
+		WHERE %s AND %s ORDER BY %s LIMIT %d`, when, r.due(), r.Name, r.old(), place, order, page), args...)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		if err := rows.Scan(at, id); err != nil {
-			return nil, err
+		var due int
+		if err := rows.Scan(at, id, &due); err != nil {
+			return 0, nil, err
 		}
-		ids = append(ids, *id)
+		if read++; due == 1 {
+			ids = append(ids, *id)
+		}
 	}
-	return ids, rows.Err()
+	return read, ids, rows.Err()
 }
 
 // Export implements Source.
@@ -120,7 +146,7 @@ func (r Rows) Export(ctx context.Context, _ time.Time, id string, to *Lines) err
 
 // Erase implements Source.
 func (r Rows) Erase(ctx context.Context, tx sqldb.Querier, before time.Time, id string) (int64, error) {
-	res, err := tx.ExecContext(ctx, `DELETE FROM `+r.Name+` WHERE `+r.due()+` AND id = $2`, r.cut(before), id)
+	res, err := tx.ExecContext(ctx, `DELETE FROM `+r.Name+` WHERE `+r.old()+` AND `+r.due()+` AND id = $2`, r.cut(before), id)
 	if err != nil {
 		return 0, fmt.Errorf("erase of %s: %w", r.Name, err)
 	}

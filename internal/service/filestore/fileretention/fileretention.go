@@ -36,7 +36,7 @@ func Sources(db *sqldb.DB, followers ...Follower) map[string][]retention.Source 
 	return map[string][]retention.Source{
 		retention.Events: {events{db, followers}},
 		retention.Shares: {retention.Rows{
-			DB: db, Name: "filestore_shares", At: "expires_ms", Slice: slice, Where: "expires_ms > 0",
+			DB: db, Name: "filestore_shares", At: "expires_ms", Slice: slice, Of: "expires_ms > 0",
 			Parts: []retention.Part{{Table: "filestore_drops", Where: "share_id = $1"}},
 		}},
 	}

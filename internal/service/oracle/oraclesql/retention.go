@@ -16,17 +16,18 @@ func (st *Store) Retained() map[string][]retention.Source {
 	return map[string][]retention.Source{
 		retention.Transcripts: {transcripts{st, retention.Rows{
 			DB: st.db, Name: "oracle_sessions", At: "created_ms", Slice: 20, Parts: sessionParts(),
-			Where: `expires_ms = 0 AND updated_ms < $1
+			Of: `expires_ms = 0`, Where: `updated_ms < $1
 				AND NOT EXISTS (SELECT 1 FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND r.` + isLive + `)
 				AND NOT EXISTS (SELECT 1 FROM oracle_calls c WHERE c.session_id = oracle_sessions.id AND (c.status <> 'ended' OR c.recording_state = 'on'))`,
 		}}},
 		retention.Runs: {retention.Rows{
 			DB: st.db, Name: "oracle_runs", At: "ended_ms", Slice: 200,
-			Where: `pruned = 1 AND ended_ms > 0`, // with frames that somebody may resume it stays
+			Of:    `pruned = 1 AND ended_ms > 0`, // with frames that somebody may resume it stays
 			Parts: []retention.Part{{Table: "oracle_approvals", Where: "run_id = $1"}, {Table: "oracle_frames", Where: "run_id = $1"}},
 		}},
 		retention.Calls: {retention.Rows{
-			DB: st.db, Name: "oracle_calls", At: "ended_ms", Slice: 200, Where: `status = 'ended' AND recording_state <> 'on'`,
+			DB: st.db, Name: "oracle_calls", At: "ended_ms", Slice: 200, Of: `status = 'ended'`,
+			Where: `recording_state <> 'on'`,
 		}},
 	}
 }

@@ -2,6 +2,8 @@ package oraclesql_test
 
 import (
 	"context"
+	"database/sql/driver"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // erase does what a sweep does, without its lease.
@@ -70,6 +73,69 @@ func TestOldConversationsGoAndThoseUnderWayStay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// crowd is how many old sessions are still used.
+const crowd = 5000
+
+// manyUsed stores old sessions that are used, one in their middle that is not, and one
+// behind them.
+func manyUsed(t *testing.T, db *sqldb.DB) {
+	t.Helper()
+	_, err := db.WriteOne(t.Context(), `WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i <= $1)
+		INSERT INTO oracle_sessions (id, owner, title, created_ms, updated_ms)
+		SELECT 's' || (100000 + i), 'o', 't', i, CASE WHEN i IN ($2, $3) THEN i ELSE $4 END FROM n`,
+		int64(crowd), int64(crowd/2), int64(crowd+1), sqldb.MS(time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOldConversationsBehindManyThatAreUsedGo(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := oracletest.Migrated(t, open(t))
+		manyUsed(t, db)
+		source, before := oraclesql.New(db).Retained()[retention.Transcripts][0], time.Now().Add(-time.Hour)
+		if n, all, err := source.Count(t.Context(), before, 2); err != nil || n != 2 || !all {
+			t.Errorf("%d are due, %t: %v", n, all, err)
+		}
+		if n := erase(t, db, source, before); n != 2 {
+			t.Errorf("%d went, want 2", n)
+		}
+		var left int
+		if err := db.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM oracle_sessions`).Scan(&left); err != nil || left != crowd-1 {
+			t.Errorf("%d are left, want %d: %v", left, crowd-1, err)
+		}
+	})
+}
+
+// A statement that says nothing until it has found enough is given up behind a long
+// stretch of sessions that are used, each time at the same place.
+func TestOneLookForOldConversationsReadsAPage(t *testing.T) {
+	t.Parallel()
+	testenv.Need(t, "postgres") // SQLite does not tell how many rows it reads
+	var reads sqldbtest.Reads
+	var looks atomic.Int64
+	db := oracletest.Migrated(t, sqldbtest.Open(t, testenv.Postgres(t), sqldb.Options{
+		Seen: func(query string, args []driver.NamedValue) {
+			if looks.Add(1) == 1 {
+				reads.Seen(query, args)
+			}
+		},
+	}))
+	manyUsed(t, db)
+	reads.Ready(t, db, "oracle_sessions")
+	source := oraclesql.New(db).Retained()[retention.Transcripts][0]
+	looks.Store(0)
+	n := reads.Of(t, db, func() {
+		if err := source.Walk(t.Context(), time.Now().Add(-time.Hour), func([]string) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	if n == 0 || n > 1500 {
+		t.Errorf("the first statement read %d rows, want a page", n)
+	}
 }
 
 func TestRunsGoAfterTheirFramesAndLeaveTheTranscript(t *testing.T) {
