@@ -41,7 +41,8 @@ func settings(t *testing.T, env ...string) *config.Settings {
 func opened(t *testing.T, db *sqldb.DB, s *config.Settings, outbox oraclesql.Outbox) *retaining.Retaining {
 	t.Helper()
 	sqldbtest.Migrate(t, db, audit.Migrations(), operatordocsql.Migrations(), oraclesql.Migrations())
-	shelf := operatordoc.NewShelf(operatordocsql.New(db), operatordoc.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	quiet := operatordoc.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	shelf := operatordoc.NewShelf(operatordocsql.New(db), quiet)
 	rules, err := operatordoc.Put(shelf, retaining.Document(s.Retention))
 	if err != nil {
 		t.Fatal(err)
