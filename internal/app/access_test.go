@@ -165,6 +165,70 @@ func TestWhatIsBroughtDoesNotShadowWhatIsStored(t *testing.T) {
 	}
 }
 
+// What one capability reaches is decided there: a change that fails in Alice's files is not
+// made in Bob's, who lent her his.
+func TestWhatFailsInOneNamespaceIsNotDoneInAnother(t *testing.T) {
+	t.Parallel()
+	id, alice, bob := identitytest.New(t), identitytest.Alice, identitytest.Bob
+	world := filestoretest.Embedded(t)
+	world.MustPut(t, alice.DID, "/notes/a.md", "bees dance")
+	world.MustPut(t, bob.DID, "/notes/a.md", "wasps")
+	world.MustPut(t, bob.DID, "/notes/a.md", "wasps sting") // version 2
+	world.MustPut(t, bob.DID, "/notes/b.md", "of Bob")
+	content := filestorehttp.Surface(world.Service,
+		filestorehttp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.Files)})
+	tools := filestoremcp.Surface(world.Service,
+		filestoremcp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.MCP)})
+	access, err := oraclekit.NewAccess(id, oraclekit.Surfaces{Files: &content, FilesMCP: &tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lent := identitytest.Delegation(t, bob, alice.DID, identitytest.Can("fs/*", bob.Home("")))
+	brought := identity.Brought{InPerson: true, Delegation: identitytest.Delegation(t, alice, id.DID(),
+		identitytest.Can("fs/*", identitytest.Carol.Home("")), // which nobody lent her: it opens nothing, and hides nothing
+		identitytest.Can("fs/*", alice.Home("/notes")), identitytest.Can("fs/*", bob.Home("")), identitytest.Proof(lent))}
+	files := access.Files(alice.DID, brought)
+	feed := func(whose identitytest.Actor) int {
+		t.Helper()
+		events, _, err := world.Changes(t.Context(), filestore.Owner(whose.DID), 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(events)
+	}
+	was := feed(bob)
+	for name, c := range map[string]struct{ tool, args, want string }{
+		"a stale version":      {"vfs_write", `{"path":"/notes/a.md","content":"x","ifVersion":2}`, "version 1"},
+		"a file that is there": {"vfs_write", `{"path":"/notes/a.md","content":"x"}`, "already exists"},
+		"another text":         {"vfs_edit", `{"path":"/notes/a.md","oldString":"wasps","newString":"x"}`, ""},
+		"no such file":         {"vfs_delete", `{"paths":["/notes/b.md"],"ifVersion":1}`, "does not exist"},
+		"nothing to move":      {"vfs_move", `{"from":"/notes/b.md","to":"/notes/c.md"}`, "does not exist"},
+		"a way out":            {"vfs_move", `{"from":"/notes/a.md","to":"/elsewhere/a.md"}`, "does not reach"},
+		"a way in":             {"vfs_move", `{"from":"/elsewhere/a.md","to":"/notes/z.md"}`, ""},
+		"nothing to share":     {"vfs_share", `{"path":"/notes/b.md","public":true}`, "does not exist"},
+		"nothing to read":      {"vfs_read", `{"path":"/notes/b.md"}`, "does not exist"},
+	} {
+		out, err := files.Call(t.Context(), c.tool, json.RawMessage(c.args))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %q, %v", name, out.Text, err)
+		}
+	}
+	if now := feed(bob); now != was {
+		t.Errorf("%d changes of Bob's files", now-was)
+	}
+	// Where no capability of Alice's reaches, the one that does is used.
+	if _, err := files.Call(t.Context(), "vfs_write", json.RawMessage(`{"path":"/shared/a.md","content":"x"}`)); err != nil {
+		t.Errorf("in what Bob lent: %v", err)
+	}
+	if now := feed(bob); now != was+1 {
+		t.Errorf("%d changes of Bob's files", now-was)
+	}
+	of := world.MustPut(t, bob.DID, "/notes/d.md", "by content")
+	if got, err := access.ReadFile(t.Context(), alice.DID, brought, of.CID, 100); err != nil || string(got) != "by content" {
+		t.Errorf("an attachment of Bob's: %q, %v", got, err)
+	}
+}
+
 func TestQueryInProcess(t *testing.T) {
 	t.Parallel()
 	surface := httpserver.Surface{Name: "query", Routes: []httpserver.Route{{

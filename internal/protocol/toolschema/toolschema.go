@@ -2,7 +2,8 @@
 //
 // It promises schemas of Go types in which each value has one type: many clients read
 // no others. What need not be there is left out, and is never null; so members that may
-// be nil, such as slices, need omitempty where a tool answers with them.
+// be nil, such as slices, need omitempty where a tool answers with them. What this
+// program's own tools say beside their answers is named here.
 package toolschema
 
 import (
@@ -10,6 +11,10 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
+
+// Unreached stands in the _meta of a result: the tool failed since the caller's token
+// reaches nothing of what the call names: with another token it may be done.
+const Unreached = "castalia/unreached"
 
 // Of describes a type. It panics where a type has no schema: types are compiled in.
 func Of[T any]() *jsonschema.Schema {

@@ -3,7 +3,8 @@
 //
 // It promises that a token is shown the tools it can use and no others (a token
 // for a set of CIDs sees exactly two), that file text is in a result's content
-// once and nowhere else, and that a failure says what to do next. Every request
+// once and nowhere else, and that a failure says what to do next, and whether the token
+// reached anything of what was named. Every request
 // is complete in itself, so any node can serve it, and its work ends with it. What
 // other services offer agents stands beside its tools, for callers that may use it.
 // It refuses batches. It decides nothing: each tool asks the service with the
@@ -217,7 +218,7 @@ func (h *handler) newServer(o shown) *mcp.Server {
 		s.AddReceivingMiddleware(h.deps.Part.Receive)
 	}
 	h.addResources(s, o)
-	s.AddReceivingMiddleware(endWithRequest)
+	s.AddReceivingMiddleware(endWithRequest, tellUnreached)
 	return s
 }
 

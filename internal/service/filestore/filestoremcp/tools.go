@@ -52,7 +52,7 @@ func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t t
 		base, _ := req.Extra.TokenInfo.Extra[extraBase].(string)
 		text, out, err := run(context.WithValue(ctx, baseKey{}, base), a, in)
 		if err != nil {
-			return nil, none, advise(a, err)
+			return nil, none, t.judge(a, in, err)
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, out, nil
 	})

@@ -36,6 +36,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/toolschema"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
@@ -236,6 +237,8 @@ type line struct {
 	server plugin.MCPServer
 	// refusal is what the server said when it last refused; nil when it did not.
 	refusal atomic.Pointer[plugin.MCPRefusedError]
+	// shut says that the server did not take the headers that it is given.
+	shut atomic.Bool
 
 	mu      sync.Mutex
 	session *mcp.ClientSession
@@ -343,7 +346,9 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 		next = l.engine.cfg.Transport
 	}
 	l.told = make(chan struct{}, 1)
-	client.Transport = transport{next: next, server: l.server, refused: l.refusal.Store, stopped: l.told}
+	client.Transport = transport{
+		next: next, server: l.server, refused: l.refusal.Store, shut: func() { l.shut.Store(true) }, stopped: l.told,
+	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version},
 		&mcp.ClientOptions{
 			Capabilities: &mcp.ClientCapabilities{
@@ -406,9 +411,13 @@ func (l *line) call(ctx context.Context, tool string, args json.RawMessage, w wa
 		}
 	}
 	l.refusal.Store(nil)
+	l.shut.Store(false)
 	session, err := l.connect(ctx)
 	if refusal := l.refusal.Load(); err != nil && refusal != nil {
 		return plugin.Result{}, plugin.Errorf(http.StatusUnauthorized, "%s", refusal.Error())
+	}
+	if err != nil && l.shut.Load() {
+		return plugin.Result{}, plugin.Errorf(http.StatusForbidden, "The MCP server %s refuses its access.", l.server.Name)
 	}
 	if err != nil {
 		return plugin.Result{}, plugin.Errorf(http.StatusBadGateway, "The MCP server %s does not answer.", l.server.Name)
@@ -439,7 +448,11 @@ func (l *line) call(ctx context.Context, tool string, args json.RawMessage, w wa
 	}
 	text := textOf(result)
 	if result.IsError {
-		return plugin.Result{}, plugin.Errorf(http.StatusUnprocessableEntity, "%s", agent.Cap(text, 4<<10))
+		status := http.StatusUnprocessableEntity
+		if unreached, _ := result.Meta[toolschema.Unreached].(bool); unreached {
+			status = http.StatusForbidden
+		}
+		return plugin.Result{}, plugin.Errorf(status, "%s", agent.Cap(text, 4<<10))
 	}
 	return plugin.Text(text), nil
 }

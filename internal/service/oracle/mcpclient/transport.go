@@ -20,6 +20,8 @@ type transport struct {
 	server plugin.MCPServer
 	// refused hears that the server wants an authorization.
 	refused func(*plugin.MCPRefusedError)
+	// shut hears that it does not take the headers.
+	shut func()
 	// stopped hears that the server was told that a call is stopped.
 	stopped chan<- struct{}
 }
@@ -36,8 +38,12 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}()
 	}
 	resp, sent, err := t.send(r.Context(), r)
-	if err != nil || t.server.Access == nil || !wantsAuthorization(resp) {
+	if err != nil || !wantsAuthorization(resp) {
 		return resp, err
+	}
+	if t.server.Access == nil {
+		t.shut()
+		return resp, nil
 	}
 	refusal := &plugin.MCPRefusedError{Server: t.server.Name, Challenges: challengesOf(resp)}
 	again, err := t.server.Access.Refused(r.Context(), sent, refusal.Challenges)

@@ -27,7 +27,7 @@ func BytesOverHTTP(surface httpserver.Surface, serviceDID string) (func(context.
 			var err error
 			out, err = readByCID(ctx, client, token, cid, limit)
 			return err
-		})
+		}, elsewhere)
 		return out, err
 	}, nil
 }

@@ -165,10 +165,11 @@ func covers(wider, c plugin.Capability) bool {
 	return err == nil && all.Covers(part)
 }
 
-// try does something with an invocation of each file capability in turn until one lets it:
-// what a page brings is often narrower than what its user stored, or about other files
-// (ADR 0270). It goes on only where the store refused, and says why the first was refused.
-func (f *files) try(ctx context.Context, do func(token string) error) error {
+// try does something with an invocation of each file capability in turn, for as long as next
+// says that the one before did not reach: what a page brings is often narrower than what its
+// user stored, or about other files (ADR 0270). The next one may be of somebody else's files,
+// so whatever else went wrong is the answer. Where none reaches, it says why the first did not.
+func (f *files) try(ctx context.Context, do func(token string) error, next func(error) bool) error {
 	tried, err := f.capabilities(ctx)
 	if err != nil {
 		return err
@@ -179,16 +180,25 @@ func (f *files) try(ctx context.Context, do func(token string) error) error {
 		if err == nil {
 			err = do(token)
 		}
-		if err == nil {
-			return nil
+		if err == nil || !next(err) {
+			return err
 		}
 		first = cmp.Or(first, err)
-		refused, ok := errors.AsType[*plugin.Error](err)
-		if (!ok || refused.Status >= http.StatusInternalServerError) && !errors.Is(err, plugin.ErrNoDelegation) {
-			return first
-		}
 	}
 	return first
+}
+
+// refused reports that a capability does not open what was asked for.
+func refused(err error) bool {
+	e, ok := errors.AsType[*plugin.Error](err)
+	return errors.Is(err, plugin.ErrNoDelegation) ||
+		ok && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+}
+
+// elsewhere reports that content is not among what a capability opens.
+func elsewhere(err error) bool {
+	e, ok := errors.AsType[*plugin.Error](err)
+	return refused(err) || ok && e.Status == http.StatusNotFound
 }
 
 func server(token string) plugin.MCPServer {
@@ -209,17 +219,17 @@ func (f *files) Tools(ctx context.Context) ([]plugin.ToolSpec, error) {
 			})
 		}
 		return nil
-	})
+	}, refused)
 	return out, err
 }
 
-// Call runs one of them.
+// Call runs one of them, in the files of the first capability that reaches what it names.
 func (f *files) Call(ctx context.Context, tool string, args json.RawMessage) (out plugin.Result, err error) {
 	err = f.try(ctx, func(token string) error {
 		var err error
 		out, err = f.engine.Call(ctx, server(token), tool, args)
 		return err
-	})
+	}, refused)
 	return out, err
 }
 
