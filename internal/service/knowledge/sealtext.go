@@ -78,6 +78,12 @@ func (s *Service) Pseudonyms(ctx context.Context, who string) ([]string, error) 
 	return s.keys.pseudonyms(master, who), nil
 }
 
+// KnownPseudonyms are those under the keys that this node has, in no order: it reads with
+// them also when it has not the one in force.
+func (s *Service) KnownPseudonyms(who string) []string {
+	return s.keys.pseudonyms(s.keys.master[s.keys.current], who)
+}
+
 func (k *keyring) pseudonyms(first seal.Key, who string) []string {
 	name := func(key seal.Key) string {
 		m := hmac.New(sha256.New, key[:])

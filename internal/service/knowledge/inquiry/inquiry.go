@@ -387,11 +387,7 @@ func (s *Service) List(ctx context.Context, scope Scope, p Page) ([]Inquiry, err
 
 // Mine lists what an asker has asked, the newest first, with the answers.
 func (s *Service) Mine(ctx context.Context, a Asker) ([]Inquiry, error) {
-	askers, err := s.Knowledge.Pseudonyms(ctx, nameOf(a))
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.Store.InquiriesOf(ctx, askers, MaxPage)
+	rows, err := s.Store.InquiriesOf(ctx, s.Knowledge.KnownPseudonyms(nameOf(a)), MaxPage)
 	if err != nil {
 		return nil, err
 	}

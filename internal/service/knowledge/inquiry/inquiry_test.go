@@ -436,3 +436,25 @@ func TestAskersFindTheirQuestionsAfterARotation(t *testing.T) {
 		}
 	})
 }
+
+// TestANodeWithoutTheKeyInForceReadsOn lists what was asked, and takes nothing new (ADR 0238).
+func TestANodeWithoutTheKeyInForceReadsOn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place) {
+		p.must(t, bob, inquiry.Asking{Text: unanswered})
+		p.World.Service = p.Node(func(_ *knowledge.Deps, cfg *knowledge.Config) {
+			cfg.InForce = func(context.Context) (seal.Key, error) {
+				return seal.Key{}, fault.New(fault.Unavailable, "This node has not the key in force.")
+			}
+		})
+		forgotten := inquiries(p.World)
+		mine, err := forgotten.Mine(t.Context(), from(bob))
+		if err != nil || len(mine) != 1 || mine[0].Text != unanswered {
+			t.Errorf("mine: %+v, %v", mine, err)
+		}
+		_, err = forgotten.Ask(t.Context(), knowledge.Caller{DID: bob}, inquiry.Asking{Text: "Who shears?", Asker: from(bob)})
+		if !fault.Is(err, fault.Unavailable) {
+			t.Errorf("asked: %v", err)
+		}
+	})
+}
