@@ -231,6 +231,9 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 // no part of what somebody gets who holds another one and nothing else (ADR 0270).
 func (s *Service) delegations(ctx context.Context, user Principal) ([]*ucan.Token, error) {
 	var out []*ucan.Token
+	if user.bare {
+		return out, nil
+	}
 	if user.Delegation != "" {
 		if err := s.current(ctx); err != nil {
 			return nil, err

@@ -341,6 +341,7 @@ func TestWhatIsStoredCountsBesideWhatIsBrought(t *testing.T) {
 		"nothing, in person":      {identity.Brought{InPerson: true}, []string{"memory/*"}, true},
 		"a delegation, in person": {identity.Brought{Delegation: brought, InPerson: true}, []string{"*", "memory/*"}, true},
 		"a delegation alone":      {identity.Brought{Delegation: brought}, []string{"*"}, false},
+		"nothing is left":         {identity.Brought{Nothing: true}, nil, false},
 		"somebody else's, in person": {identity.Brought{
 			Delegation: identitytest.UserToOracle(t, bob, s.DID()), InPerson: true,
 		}, []string{"memory/*"}, true},

@@ -117,6 +117,8 @@ type Principal struct {
 
 	// logsIn marks a delegation that authenticates its issuer when it is alone.
 	logsIn bool
+	// bare says that nothing is done in its name with what it stored: see Brought.Nothing.
+	bare bool
 	// names says which services its token is about.
 	names named
 }
@@ -152,11 +154,18 @@ type Brought struct {
 	// request proved itself by the delegation, which others may hold, and gets no more
 	// than that says.
 	InPerson bool
+	// Nothing says that the work goes on without a request that was Narrow: nothing is left
+	// that it may use, the stored delegation no more than before.
+	Nothing bool
 }
+
+// Narrow reports whether the stored delegation does not count: the request proved itself by
+// a delegation that others may hold.
+func (b Brought) Narrow() bool { return b.Nothing || b.Delegation != "" && !b.InPerson }
 
 // Of returns the user in whose name the work is done.
 func (b Brought) Of(userDID string) Principal {
-	p := Principal{DID: userDID, Root: userDID, Delegation: b.Delegation}
+	p := Principal{DID: userDID, Root: userDID, Delegation: b.Delegation, bare: b.Nothing}
 	if !b.InPerson {
 		p.Kind = ByDelegation
 	}

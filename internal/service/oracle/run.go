@@ -76,7 +76,14 @@ type Run struct {
 	// it. Pauses counts how often it has.
 	Paused bool
 	Pauses int
+	// Narrow says that the request proved itself by a delegation that others may hold
+	// (identity.Brought.Narrow).
+	Narrow bool
 }
+
+// Left is what a run has of its request when it goes on without it: the user's stored
+// delegation counts, but for a narrow one, for which it did not before (ADR 0270).
+func (r Run) Left() identity.Brought { return identity.Brought{Nothing: r.Narrow} }
 
 // Sponsor is to whom the run is counted.
 func (r Run) Sponsor() string { return cmp.Or(r.Request.Sponsor, r.Owner) }
@@ -206,7 +213,7 @@ type Transcript struct {
 }
 
 // Carried is what a request hands to the run that it starts, in memory only:
-// credentials are not stored, so a run that another node takes over has none.
+// credentials are not stored, so a run that another node takes over has none (Run.Left).
 type Carried struct {
 	MatrixToken string
 	// Brought is the request's own verified x-ucan-delegation, and whether the user signed

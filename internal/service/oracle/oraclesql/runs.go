@@ -24,7 +24,7 @@ const (
 )
 
 const runColumns = `id, session_id, owner, request_id, message_id, turn, status, epoch, attempt, next_seq, abort_ms,
-	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms, began_by, pause_epoch, pauses`
+	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms, began_by, pause_epoch, pauses, narrow`
 
 func scanRun(row scanner) (oracle.Run, error) {
 	var (
@@ -32,12 +32,12 @@ func scanRun(row scanner) (oracle.Run, error) {
 		status                     string
 		request, checkpoint, usage string
 		abort, created, ended      int64
-		pauseEpoch                 int64
+		pauseEpoch, narrow         int64
 	)
 	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt,
 		&r.NextSeq, &abort,
 		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy,
-		&pauseEpoch, &r.Pauses)
+		&pauseEpoch, &r.Pauses, &narrow)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, oracle.ErrRunNotFound
 	}
@@ -46,7 +46,7 @@ func scanRun(row scanner) (oracle.Run, error) {
 	}
 	r.Status, r.AbortRequested = oracle.RunStatus(status), abort > 0
 	r.Paused = r.Pauses > 0 && pauseEpoch == r.Epoch && r.Status.Live()
-	r.CreatedAt = sqldb.Time(created)
+	r.CreatedAt, r.Narrow = sqldb.Time(created), narrow > 0
 	if ended > 0 {
 		r.EndedAt = sqldb.Time(ended)
 	}
@@ -115,11 +115,12 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 			lease = st.db.Dialect().NowMS() + " + " + fmt.Sprint(b.TTL.Milliseconds())
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO oracle_runs
-			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms, opening, began_by)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14, $15)`,
+			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms, opening, began_by,
+			narrow)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14, $15, $16)`,
 			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt,
 			r.NextSeq,
-			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames), r.BeganBy)
+			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames), r.BeganBy, flag(r.Narrow))
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
 		}

@@ -192,3 +192,25 @@ func testAnswersAtOnce(t *testing.T, st Store) {
 	_, err := st.Claim(t.Context(), r.ID, "n2", time.Minute)
 	must(t, err)
 }
+
+// testNarrow has whoever takes a run hear whether its request was narrow.
+func testNarrow(t *testing.T, st Store) {
+	ctx := t.Context()
+	for _, narrow := range []bool{true, false} {
+		s := NewSession(t, st)
+		b, err := begin(t, st, oracle.Run{
+			ID: oracle.NewID(), SessionID: s.ID, Owner: Owner, RequestID: oracle.NewID(), MessageID: oracle.NewID(),
+			CreatedAt: time.Now(), Request: oracle.TurnRequest{Message: "look"}, Narrow: narrow,
+		}, oracle.Interrupt, false)
+		must(t, err)
+		_, err = st.Renew(ctx, []run.Held{{RunID: b.Run.ID, Epoch: b.Run.Epoch}}, 0)
+		must(t, err)
+		taken, err := st.Claim(ctx, b.Run.ID, "n2", time.Minute)
+		must(t, err)
+		stored, err := st.Run(ctx, Owner, b.Run.ID)
+		must(t, err)
+		if b.Run.Narrow != narrow || taken.Narrow != narrow || stored.Narrow != narrow {
+			t.Errorf("narrow %v: begun %v, taken %v, stored %v", narrow, b.Run.Narrow, taken.Narrow, stored.Narrow)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("approvals", func(t *testing.T) { t.Parallel(); testApprovals(t, open(t)) })
 	t.Run("approvals that nobody answers", func(t *testing.T) { t.Parallel(); testApprovalsEnd(t, open(t)) })
 	t.Run("answers at once", func(t *testing.T) { t.Parallel(); testAnswersAtOnce(t, open(t)) })
+	t.Run("narrow runs", func(t *testing.T) { t.Parallel(); testNarrow(t, open(t)) })
 	t.Run("versions", func(t *testing.T) { t.Parallel(); testVersions(t, open(t)) })
 	t.Run("feedback", func(t *testing.T) { t.Parallel(); testFeedback(t, open(t)) })
 	t.Run("usage", func(t *testing.T) { t.Parallel(); testUsage(t, open(t)) })
@@ -156,15 +157,19 @@ func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how o
 	once bool,
 ) (run.Begun, error) {
 	t.Helper()
-	now := time.Now()
-	r := oracle.Run{
-		ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(), CreatedAt: now,
-		Request: q, BeganBy: "token of " + q.Message,
-	}
+	return begin(t, st, oracle.Run{
+		ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(),
+		CreatedAt: time.Now(), Request: q, BeganBy: "token of " + q.Message,
+	}, how, once)
+}
+
+func begin(t testing.TB, st run.Store, r oracle.Run, how oracle.Multitask, once bool) (run.Begun, error) {
+	t.Helper()
 	return st.Begin(t.Context(), run.Begin{
 		Run: r,
 		Message: oracle.Message{
-			ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: q.Message, CreatedAt: now,
+			ID: r.MessageID, SessionID: r.SessionID, RunID: r.ID, Role: oracle.Human, Content: r.Request.Message,
+			CreatedAt: r.CreatedAt,
 		},
 		OtherRequestID: oracle.NewID(), Once: once, Multitask: how, MaxQueue: 2, Node: "n1", TTL: time.Minute,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) {

@@ -47,7 +47,7 @@ type Job struct {
 	Run oracle.Run
 	Log *Log
 	// Carried is what the starting request handed over in memory, such as
-	// credentials that are not stored. It is empty after a takeover.
+	// credentials that are not stored. After a takeover it has what is left (oracle.Run.Left).
 	Carried oracle.Carried
 	// Session is the run's as it was when the run began just now; nil for a run
 	// that waited or was taken over.
@@ -238,6 +238,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 	r := oracle.Run{
 		ID: cmp.Or(s.RunID, oracle.NewID()), SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID,
 		MessageID: oracle.NewID(), Request: s.Request, CreatedAt: now, BeganBy: s.BeganBy,
+		Narrow: s.Carried.Brought.Narrow(),
 	}
 	files := s.Request.Attachments
 	if s.Read != nil {

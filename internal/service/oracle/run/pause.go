@@ -65,7 +65,8 @@ func (e *Engine) lookAgain(r oracle.Run, granted func(context.Context) (bool, er
 	}
 }
 
-// Delegated tells that the user stored a delegation: what waits for one goes on.
+// Delegated tells that the user stored a delegation: what waits for one goes on, but for runs
+// for which it does not count.
 func (e *Engine) Delegated(ctx context.Context, by oracle.Answer, carried oracle.Carried) error {
 	waiting, err := e.Pending(ctx, by.Owner, "")
 	if err != nil {
@@ -76,8 +77,15 @@ func (e *Engine) Delegated(ctx context.Context, by oracle.Answer, carried oracle
 		if a.Reason != oracle.AsksDelegation {
 			continue
 		}
+		r, err := e.store.Run(ctx, by.Owner, a.RunID)
+		if err != nil && !errors.Is(err, oracle.ErrRunNotFound) {
+			return fmt.Errorf("look up what waits for a delegation: %w", err)
+		}
+		if err != nil || r.Narrow { // what the owner stores is nothing to whoever began that one
+			continue
+		}
 		by.ApprovalID = a.ID
-		_, err := e.Answer(ctx, by, carried)
+		_, err = e.Answer(ctx, by, carried)
 		if err != nil && !errors.Is(err, oracle.ErrAnswered) && !errors.Is(err, oracle.ErrApprovalOver) &&
 			!errors.Is(err, oracle.ErrApprovalNotFound) {
 			return fmt.Errorf("go on with what waited for a delegation: %w", err)
@@ -129,6 +137,9 @@ func (e *Engine) wake(ctx context.Context, id string, carried oracle.Carried) bo
 	r, err := e.store.Claim(ctx, id, e.cfg.Node, e.cfg.LeaseTTL)
 	switch {
 	case err == nil:
+		if r.Narrow { // who answered is somebody else, whose files are not for its readers
+			carried.Brought = r.Left()
+		}
 		e.launch(r, carried) //nolint:contextcheck // a run ends by itself, not with the request
 	case !errors.Is(err, ErrLost):
 		e.log.Warn("a run that rested could not be taken; it is tried again", slog.String("event", "run.resume_failed"), slog.Any("error", err))

@@ -172,7 +172,12 @@ func (e *Engine) takeOver(ctx context.Context) {
 	}
 }
 
+// launch works on a run that was claimed, with what its request carried, or with what came
+// instead.
 func (e *Engine) launch(r oracle.Run, carried oracle.Carried) {
+	if r.Narrow && !carried.Brought.Narrow() { // its request is gone
+		carried.Brought = r.Left()
+	}
 	e.mu.Lock()
 	if e.stopping {
 		e.mu.Unlock()

@@ -166,6 +166,7 @@ func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	defer cancel()
 	rt := w.Runtime(ctx, Scene{
 		Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID, Request: r.Request,
+		Brought: r.Left(),
 	})
 	set := newPluginSet(w.deps.Plugins, rt, w.deps.Log)
 	_ = set.each("turn ended", nil, func(l registry.Loaded) error {
