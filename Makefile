@@ -184,8 +184,8 @@ web: web/node_modules ## Build the client library, its components and the consol
 	cd web && npm run build
 
 .PHONY: web-docs
-web-docs: web/node_modules ## Reference of the client library from its types, into dist/client-docs
-	cd web && npm run docs -w client
+web-docs: web/node_modules ## Reference of the client library and its components from their types, into dist/client-docs and dist/ui-docs
+	cd web && npm run docs -w client && npm run docs -w ui
 
 .PHONY: web-if-node
 web-if-node:
