@@ -87,7 +87,9 @@ type part struct {
 
 // Parse reads the menus of a text and checks each for the networks of its codes. The
 // error is that of the context, or a *ussdmenu.CheckError that lists every issue.
-func Parse(ctx context.Context, name string, text []byte, actions map[string]ussdmenu.ActionSpec, limits ussdmenu.Limits) (*Book, error) {
+func Parse(ctx context.Context, name string, text []byte, actions map[string]ussdmenu.ActionSpec,
+	limits ussdmenu.Limits,
+) (*Book, error) {
 	issue := func(line int, format string, args ...any) error {
 		return &ussdmenu.CheckError{Issues: []ussdmenu.Issue{{File: name, Line: line, Message: fmt.Sprintf(format, args...)}}}
 	}

@@ -60,7 +60,7 @@ func ParseParts(w *Work, name string, parts []Part, actions map[string]ActionSpe
 		shared: map[string]bool{},
 	}
 	for i, p := range parts {
-		if !w.read(len(p.Text)) {
+		if !w.spend(reading * len(p.Text)) {
 			return nil, c.refused()
 		}
 		src := &Source{}
@@ -106,7 +106,7 @@ func (c *checker) refused() error {
 	switch {
 	case c.work.Err() != nil:
 		return c.work.Err()
-	case c.work.much:
+	case c.work.left < 0:
 		return &CheckError{Issues: []Issue{{
 			File: c.file, Line: c.offset + 1,
 			Message: "the menus take too much to be checked: let them have fewer screens, languages or notices, shorter values, or include less",

@@ -74,8 +74,8 @@ func TestALittleMenuDoesNotTakeMuch(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := ussdmenu.Parse("bomb.yaml", []byte(b.text), specs, ussdmenu.Limit{})
 		runtime.ReadMemStats(&after)
-		refused, ok := errors.AsType[*ussdmenu.CheckError](err)
-		if !ok || !slices.ContainsFunc(refused.Issues, func(i ussdmenu.Issue) bool { return strings.Contains(i.Message, b.want) }) {
+		said := func(i ussdmenu.Issue) bool { return strings.Contains(i.Message, b.want) }
+		if refused, ok := errors.AsType[*ussdmenu.CheckError](err); !ok || !slices.ContainsFunc(refused.Issues, said) {
 			t.Errorf("%s: %.300v, want %q", name, err, b.want)
 			continue
 		}
@@ -100,7 +100,8 @@ func TestACheckEndsWithItsRequest(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := ussdmenu.ParseParts(ussdmenu.NewWork(ended), "bomb.yaml", ussdmenu.Split([]byte(all[name].text)), specs, ussdmenu.Limit{})
+			parts := ussdmenu.Split([]byte(all[name].text))
+			_, err := ussdmenu.ParseParts(ussdmenu.NewWork(ended), "bomb.yaml", parts, specs, ussdmenu.Limit{})
 			if !errors.Is(err, context.Canceled) || looks != after+1 {
 				t.Errorf("%s: looked %d times of %d, %.200v", name, looks, after+1, err)
 			}
