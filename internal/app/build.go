@@ -90,7 +90,7 @@ func (a *App) build(ctx context.Context) error {
 	if err := a.buildServices(ctx, hooks); err != nil {
 		return err
 	}
-	watch := a.watchCauses()
+	watch := a.watchCauses(ctx)
 	a.parts = append(a.parts, part{
 		name: "causes", surfaces: []httpserver.Surface{watch.Surface()},
 		workers: map[string]func(context.Context) error{"look": watch.Run},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/keysleft"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/app/shipping"
 	"github.com/castalia-org/castalia/internal/platform/config"
@@ -63,6 +64,8 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	if late != nil || len(s.Files.MasterKey) != seal.KeySize {
 		return nil // the services' tables may not be there yet, or nothing can be opened
 	}
+	under, err := keysleft.Find(ctx, r.db, s, nil)
+	e.report("keys", under, err, keysleft.Remedy)
 	if known, err := knowledgekit.ExamineEmbeddings(ctx, r.db, s.Knowledge); known != "" || err != nil {
 		e.report("embeddings", known, err, "check EMBEDDINGS_URL, EMBEDDINGS_KEY and EMBEDDINGS_MODEL, and that the service runs")
 	}

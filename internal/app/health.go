@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/app/causes"
+	"github.com/castalia-org/castalia/internal/app/keysleft"
 	"github.com/castalia-org/castalia/internal/app/probe"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
@@ -94,11 +95,12 @@ func (a *App) stuck() error {
 }
 
 // watchCauses gathers what can be wrong with this node.
-func (a *App) watchCauses() *causes.Watch {
+func (a *App) watchCauses(ctx context.Context) *causes.Watch {
 	all := []causes.Part{causes.Database(a.res.db.Ping, a.pulse.Trouble, func() bool { return a.res.db.Stats().Short })}
 	if a.res.room != nil {
 		all = append(all, causes.Storage(a.res.room.Full))
 	}
+	all = append(all, keysleft.Causes(ctx, a.res.db, &a.opt.Settings, a.serves, a.opt.Log))
 	for _, p := range a.parts {
 		if p.causes != nil {
 			all = append(all, *p.causes)

@@ -62,11 +62,11 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	}
 	switch verb {
 	case "check":
-		return menuCheck(files, limits, *asJSON, s)
+		return menuCheck(ctx, files, limits, *asJSON, s)
 	case "format":
 		return menuFormat(ctx, files, *write, s)
 	case "graph":
-		return menuGraph(files, *code, *asJSON, s)
+		return menuGraph(ctx, files, *code, *asJSON, s)
 	case "test":
 		return menuTest(ctx, files, *menu, limits, s)
 	case "show":
@@ -79,7 +79,7 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 func menuVerbs() []string { return []string{"check", "format", "graph", "test", "show"} }
 
 // readMenus reads a menu file; "" is the built-in menu.
-func readMenus(file string, limits ussdmenu.Limits) (*ussdbook.Book, error) {
+func readMenus(ctx context.Context, file string, limits ussdmenu.Limits) (*ussdbook.Book, error) {
 	if file == "" {
 		m, err := ussd.DefaultMenu()
 		if err != nil {
@@ -91,16 +91,16 @@ func readMenus(file string, limits ussdmenu.Limits) (*ussdbook.Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read menu: %w", err)
 	}
-	return ussd.ParseMenus(file, source, limits)
+	return ussd.ParseMenus(ctx, file, source, limits)
 }
 
-func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) error {
+func menuCheck(ctx context.Context, files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) error {
 	if len(files) == 0 {
 		files = []string{""}
 	}
 	issues := []ussdmenu.Issue{}
 	for _, file := range files {
-		menus, err := readMenus(file, limits)
+		menus, err := readMenus(ctx, file, limits)
 		if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
 			issues = append(issues, refused.Issues...)
 			continue
@@ -160,7 +160,7 @@ func title(file string, m *ussdmenu.Menu) string {
 	return strings.Join(append([]string{cmp.Or(file, "built-in menu")}, m.Codes()...), " ")
 }
 
-func menuGraph(files []string, code string, asJSON bool, s shell.IO) error {
+func menuGraph(ctx context.Context, files []string, code string, asJSON bool, s shell.IO) error {
 	file := ""
 	switch len(files) {
 	case 0:
@@ -173,7 +173,7 @@ func menuGraph(files []string, code string, asJSON bool, s shell.IO) error {
 	if err != nil {
 		return err
 	}
-	menus, err := readMenus(file, room)
+	menus, err := readMenus(ctx, file, room)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.
 func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile, lists string,
 	limits ussdmenu.Limits,
 ) (err error) {
-	menus, err := readMenus(menuFile, limits)
+	menus, err := readMenus(ctx, menuFile, limits)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package telephonekit
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
@@ -34,7 +35,7 @@ func MenuDocument(text, file string, limits ussdmenu.Limits, served bool) operat
 			if from == operatordoc.FromFile {
 				name = cmp.Or(file, name)
 			}
-			return ussd.ParseMenus(name, text, limits)
+			return ussd.ParseMenus(context.Background(), name, text, limits) // it is bounded, and stored by who waits for it
 		},
 	}
 }

@@ -120,6 +120,23 @@ func TestAReplicaThatIsNotWholeIsRefused(t *testing.T) {
 	w.refused(empty, "no replica")
 }
 
+// Who may write to the place and knows for whom it is encrypted may begin a generation: one
+// that goes on where it begins itself must not be followed for ever.
+func TestAGenerationThatContinuesItselfIsRefused(t *testing.T) {
+	t.Parallel()
+	w, _ := filled(t)
+	for _, on := range []int64{9, 10} {
+		body, err := sealStart(start{Format: format, Generation: 9, Continues: &mark{Generation: on}}, w.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.remote.Put(t.Context(), startName(9), bytes.NewReader(body), blob.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.refused(w.wanted(w.keys), "says that it continues")
+	}
+}
+
 func TestAPassphraseOpensAReplica(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, blobmem.New())

@@ -210,6 +210,8 @@ func readStart(ctx context.Context, w Wanted, generation int64) (start, error) {
 		return start{}, fmt.Errorf("the replica has format %d, this program reads %d", s.Format, format)
 	case s.Generation != generation:
 		return start{}, fmt.Errorf("generation %d of the replica says that it is %d", generation, s.Generation)
+	case s.Continues != nil && s.Continues.Generation >= generation: // whoever follows that comes to no end
+		return start{}, fmt.Errorf("generation %d of the replica says that it continues %d", generation, s.Continues.Generation)
 	}
 	return s, nil
 }

@@ -31,8 +31,8 @@ type keyring struct {
 // namespaceKeys are a namespace's secrets, unwrapped.
 type namespaceKeys struct{ content, index seal.Key }
 
-// masterID names a master key without telling anything about it.
-func masterID(k seal.Key) string {
+// MasterID names a master key without telling anything about it.
+func MasterID(k seal.Key) string {
 	m := hmac.New(sha256.New, k[:])
 	m.Write([]byte("castalia files master key"))
 	return hex.EncodeToString(m.Sum(nil)[:8])
@@ -40,11 +40,11 @@ func masterID(k seal.Key) string {
 
 func newKeyring(store Blobs, now clock, cfg Config) *keyring {
 	k := &keyring{
-		store: store, now: now, current: masterID(cfg.MasterKey), inForce: cfg.InForce, master: map[string]seal.Key{},
+		store: store, now: now, current: MasterID(cfg.MasterKey), inForce: cfg.InForce, master: map[string]seal.Key{},
 		cache: map[string]namespaceKeys{},
 	}
 	for _, key := range append(cfg.OldKeys, cfg.MasterKey) {
-		k.master[masterID(key)] = key
+		k.master[MasterID(key)] = key
 	}
 	if k.inForce == nil {
 		k.inForce = func(context.Context) (seal.Key, error) { return cfg.MasterKey, nil }
@@ -85,7 +85,7 @@ func (k *keyring) create(ctx context.Context, name string) (Namespace, error) {
 		return Namespace{}, err
 	}
 	content, index := seal.NewKey(), seal.NewKey()
-	row := Namespace{Name: name, MasterID: masterID(master), KeepVersions: DefaultKeep}
+	row := Namespace{Name: name, MasterID: MasterID(master), KeepVersions: DefaultKeep}
 	if row.WrappedKey, err = seal.Wrap(master, content, namespaceAAD(name)); err != nil {
 		return Namespace{}, fmt.Errorf("wrap namespace key: %w", err)
 	}

@@ -20,17 +20,17 @@ type keyring struct {
 	inForce func(context.Context) (seal.Key, error)
 }
 
-// masterID names a master key without telling anything about it.
-func masterID(k seal.Key) string {
+// MasterID names a master key without telling anything about it.
+func MasterID(k seal.Key) string {
 	m := hmac.New(sha256.New, k[:])
 	m.Write([]byte("castalia knowledge master key"))
 	return hex.EncodeToString(m.Sum(nil)[:8])
 }
 
 func newKeyring(cfg Config) *keyring {
-	k := &keyring{current: masterID(cfg.MasterKey), inForce: cfg.InForce, master: map[string]seal.Key{}}
+	k := &keyring{current: MasterID(cfg.MasterKey), inForce: cfg.InForce, master: map[string]seal.Key{}}
 	for _, key := range append(cfg.OldKeys, cfg.MasterKey) {
-		k.master[masterID(key)] = key
+		k.master[MasterID(key)] = key
 	}
 	if k.inForce == nil {
 		k.inForce = func(context.Context) (seal.Key, error) { return cfg.MasterKey, nil }
@@ -45,7 +45,7 @@ func (k *keyring) lock(ctx context.Context, collection string, key seal.Key) (wr
 		return nil, "", err
 	}
 	wrapped, err = seal.Wrap(master, key, collectionAAD(collection))
-	return wrapped, masterID(master), err
+	return wrapped, MasterID(master), err
 }
 
 func (k *keyring) collection(c Collection) (seal.Key, error) {

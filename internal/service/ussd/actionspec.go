@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"context"
 	_ "embed" // the default menu
 	"errors"
 	"fmt"
@@ -74,8 +75,8 @@ func ParseMenu(name string, source []byte, least ussdmenu.Limit) (*ussdmenu.Menu
 }
 
 // ParseMenus reads and checks the menus of a text, each for the networks of its codes.
-func ParseMenus(name string, text []byte, limits ussdmenu.Limits) (*ussdbook.Book, error) {
-	return ussdbook.Parse(name, text, ActionSpecs(), limits)
+func ParseMenus(ctx context.Context, name string, text []byte, limits ussdmenu.Limits) (*ussdbook.Book, error) {
+	return ussdbook.Parse(ctx, name, text, ActionSpecs(), limits)
 }
 
 // storedMenu reads a version that a session began on; ErrNoMenu when a newer program's

@@ -113,6 +113,11 @@ func (s *Store) NamespacesAfter(ctx context.Context, name string, limit int) ([]
 	return collect(ctx, s.db.Read(), newQuery(namespaceFields).add("n.ns > ? ORDER BY n.ns LIMIT ?", name, limit), scanNamespace)
 }
 
+// MasterKeys names the master keys that namespaces are under.
+func (s *Store) MasterKeys(ctx context.Context) ([]string, error) {
+	return sqldb.Strings(ctx, s.db.Read(), `SELECT DISTINCT master_id FROM filestore_namespaces`)
+}
+
 // Rewrap implements filestore.Upkeep.
 func (s *Store) Rewrap(ctx context.Context, n filestore.Namespace, from string) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {

@@ -298,6 +298,11 @@ func (s *Store) Documents(ctx context.Context, ns, collection, after string, lim
 	return collect(ctx, s.db.Read(), q, scanDocument)
 }
 
+// MasterKeys names the master keys that collections are under.
+func (s *Store) MasterKeys(ctx context.Context) ([]string, error) {
+	return sqldb.Strings(ctx, s.db.Read(), `SELECT DISTINCT master_id FROM knowledge_collections`)
+}
+
 // Rewrap implements knowledge.Collections.
 func (s *Store) Rewrap(ctx context.Context, masterID string,
 	wrap func(knowledge.Collection) ([]byte, error),

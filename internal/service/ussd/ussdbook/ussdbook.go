@@ -11,6 +11,7 @@ package ussdbook
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,8 +86,10 @@ type part struct {
 }
 
 // Parse reads the menus of a text and checks each for the networks of its codes. The
-// error is a *ussdmenu.CheckError that lists every issue.
-func Parse(name string, text []byte, actions map[string]ussdmenu.ActionSpec, limits ussdmenu.Limits) (*Book, error) {
+// error is that of the context, or a *ussdmenu.CheckError that lists every issue.
+func Parse(ctx context.Context, name string, text []byte, actions map[string]ussdmenu.ActionSpec,
+	limits ussdmenu.Limits,
+) (*Book, error) {
 	issue := func(line int, format string, args ...any) error {
 		return &ussdmenu.CheckError{Issues: []ussdmenu.Issue{{File: name, Line: line, Message: fmt.Sprintf(format, args...)}}}
 	}
@@ -97,11 +100,15 @@ func Parse(name string, text []byte, actions map[string]ussdmenu.ActionSpec, lim
 	if len(split) > maxParts {
 		return nil, issue(1, "the file has more than %d parts", maxParts)
 	}
+	work := ussdmenu.NewWork(ctx.Err)
 	shared := map[string]part{}
 	var menus []part
 	for _, p := range split {
 		if len(split) > 1 && len(bytes.TrimSpace(p.Text)) == 0 {
 			continue // in front of the first line of ---, or behind the last
+		}
+		if err := work.Err(); err != nil {
+			return nil, err
 		}
 		var h head
 		if err := yamlfile.Unmarshal(p.Text, &h, maxSource); err != nil {
@@ -137,7 +144,7 @@ func Parse(name string, text []byte, actions map[string]ussdmenu.ActionSpec, lim
 			}
 			seen[base] = true
 		}
-		m, err := ussdmenu.ParseParts(name, parts, actions, limits.LeastOf(p.Codes))
+		m, err := ussdmenu.ParseParts(work, name, parts, actions, limits.LeastOf(p.Codes))
 		if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
 			all = append(all, refused.Issues...)
 			continue

@@ -1,6 +1,7 @@
 package ussdbook_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func parse(t *testing.T, text, limits string) (*ussdbook.Book, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ussdbook.Parse("book.yaml", []byte(text), nil, ls)
+	return ussdbook.Parse(t.Context(), "book.yaml", []byte(text), nil, ls)
 }
 
 func TestCodesLeadToTheirMenus(t *testing.T) {
@@ -139,5 +140,21 @@ func TestBooksAreChecked(t *testing.T) {
 	}
 	if _, err := parse(t, long, "120,*384#=160,*385#=160"); err != nil {
 		t.Errorf("the clinic's codes show 160: %v", err)
+	}
+}
+
+// A shared part is read for every menu that includes it, and each time it is included.
+func TestWhatIsIncludedIsBounded(t *testing.T) {
+	t.Parallel()
+	large := "shared: large\n# " + strings.Repeat("x", 200_000) + "\n"
+	one := "name: m\nlanguages: [en]\ninclude: [" + strings.Repeat("large, ", 30) + "large]\n"
+	_, err := parse(t, one+"---\n"+large, "160")
+	if err == nil || !strings.Contains(err.Error(), "take too much to be checked") {
+		t.Errorf("%.200v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ussdbook.Parse(ctx, "book.yaml", []byte(book), nil, ussdmenu.Limits{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after its request: %v", err)
 	}
 }

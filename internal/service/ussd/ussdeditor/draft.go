@@ -87,7 +87,10 @@ func (e Editor) Read(ctx context.Context, text []byte) (Draft, error) {
 	if err != nil {
 		d.Plain, d.Parts = err.Error(), []Part{}
 	}
-	book, err := ussd.ParseMenus("menu", text, e.limits)
+	book, err := ussd.ParseMenus(ctx, "menu", text, e.limits)
+	if ctx.Err() != nil {
+		return Draft{}, ctx.Err()
+	}
 	if d.Issues = issuesOf(err); len(d.Issues) > 0 {
 		return d, nil
 	}
@@ -229,8 +232,8 @@ func sizeOf(z ussdmenu.Size, limit ussdmenu.Limit) Size {
 }
 
 // bookOf reads what is tried.
-func (e Editor) bookOf(text []byte) (*ussdbook.Book, error) {
-	book, err := ussd.ParseMenus("menu", text, e.limits)
+func (e Editor) bookOf(ctx context.Context, text []byte) (*ussdbook.Book, error) {
+	book, err := ussd.ParseMenus(ctx, "menu", text, e.limits)
 	if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok && len(refused.Issues) > 0 {
 		return nil, fault.Newf(fault.Invalid, "The draft has to pass the check before it is tried: %s", refused.Issues[0].Message)
 	}

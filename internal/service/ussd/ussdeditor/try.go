@@ -54,7 +54,7 @@ func (e Editor) Try(ctx context.Context, text []byte, a Attempt) (Shown, error) 
 	if len(a.Inputs) > maxInputs {
 		return Shown{}, fault.Newf(fault.Invalid, "A call has at most %d inputs", maxInputs)
 	}
-	book, err := e.bookOf(text)
+	book, err := e.bookOf(ctx, text)
 	if err != nil {
 		return Shown{}, err
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // checker collects what is wrong with one menu.
 type checker struct {
+	work    *Work
 	file    string
 	src     *Source
 	actions map[string]ActionSpec
@@ -23,12 +25,22 @@ type checker struct {
 }
 
 func (c *checker) report(path, format string, args ...any) {
-	c.issues = append(c.issues, Issue{File: c.file, Line: c.line(path), Path: path, Message: fmt.Sprintf(format, args...)})
+	if len(c.issues) >= maxIssues {
+		return
+	}
+	message := fmt.Sprintf(format, args...)
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	c.issues = append(c.issues, Issue{File: c.file, Line: c.line(path), Path: path, Message: message})
 }
 
 func (c *checker) check() {
 	c.notices = map[string][]Text{}
 	c.checkHeader()
+	if len(c.src.Languages) > maxLanguages {
+		return // every text is held against each of them
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.src.Variables)) {
 		c.checkVariable(name, c.src.Variables[name])
 	}
@@ -57,6 +69,10 @@ func (c *checker) checkHeader() {
 	}
 	if len(s.Languages) == 0 {
 		c.report("languages", "the menu has no language")
+	}
+	if len(s.Languages) > maxLanguages {
+		c.report("languages", "the menu has %d languages; %d are the most", len(s.Languages), maxLanguages)
+		return
 	}
 	if s.Start == "" || s.Screens[s.Start] == nil {
 		c.report("start", "unknown start screen %q", s.Start)
@@ -113,6 +129,9 @@ func (c *checker) checkVariable(name string, v Variable) {
 
 // checkText reports missing and superfluous translations.
 func (c *checker) checkText(path string, text Text) {
+	if !c.work.spend(len(c.src.Languages) + len(text)) {
+		return
+	}
 	for _, lang := range c.src.Languages {
 		if text[lang] == "" {
 			c.report(path, "missing translation %q of %s", lang, path)

@@ -13,7 +13,13 @@ func (c *checker) ways(id string, callers map[string][]string) []string {
 	var out []string
 	add := func(n Next) {
 		for _, t := range n {
+			if !c.work.spend(1) {
+				return
+			}
 			if t.To == ToSame {
+				if !c.work.spend(kept * len(callers[id])) {
+					return
+				}
 				out = append(out, callers[id]...)
 				continue
 			}
@@ -52,6 +58,9 @@ func (c *checker) callers() map[string][]string {
 			}
 			return c.ways(to, nil)
 		})
+		if !c.work.spend(kept * len(run)) {
+			return callers
+		}
 		for to := range run {
 			if c.src.Actions[to] != nil {
 				callers[to] = append(callers[to], id)
@@ -70,10 +79,14 @@ func (c *checker) checkGraph() {
 	for id, a := range c.src.Actions {
 		for _, n := range a.On {
 			for _, t := range n {
+				if t.To != ToSame || len(t.Notice) == 0 {
+					continue
+				}
+				if !c.work.spend(kept * len(callers[id])) {
+					return
+				}
 				for _, caller := range callers[id] {
-					if t.To == ToSame && len(t.Notice) > 0 {
-						c.notices[caller] = append(c.notices[caller], t.Notice)
-					}
+					c.notices[caller] = append(c.notices[caller], t.Notice)
 				}
 			}
 		}
@@ -106,6 +119,9 @@ func (c *checker) checkGraph() {
 			c.report(path, "no way leads from %s %q to the end of the session", what, id)
 		}
 	}
+	if !c.work.spend(len(ids)) {
+		return // what was seen of the ways is not all
+	}
 	row := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(c.src.Actions)) {
 		c.checkRow(id, nil, row)
@@ -128,7 +144,7 @@ func (c *checker) deadEnd(id string) bool {
 
 func (c *checker) closure(from []string, next func(string) []string) map[string]bool {
 	seen := map[string]bool{}
-	for len(from) > 0 {
+	for len(from) > 0 && c.work.spend(1) {
 		id := from[len(from)-1]
 		from = from[:len(from)-1]
 		if id == "" || seen[id] {
@@ -139,6 +155,9 @@ func (c *checker) closure(from []string, next func(string) []string) map[string]
 	}
 	return seen
 }
+
+// maxCircle is how many actions of a circle are named.
+const maxCircle = 12
 
 // MaxActions is how many actions one input may run, one after the other.
 const MaxActions = 8
@@ -151,6 +170,9 @@ func (c *checker) checkRow(id string, above []string, row map[string]int) int {
 	switch n, seen := row[id]; {
 	case n == open:
 		circle := append(slices.Clone(above[slices.Index(above, id):]), id)
+		if len(circle) > maxCircle {
+			circle = slices.Concat(circle[:maxCircle-1], []string{"…", id})
+		}
 		c.report("actions."+id, "actions call each other in a circle: %s", strings.Join(circle, " > "))
 		return 0
 	case seen:
@@ -173,14 +195,10 @@ func (c *checker) checkRow(id string, above []string, row map[string]int) int {
 	return longest
 }
 
-// checkSize finds texts that may not fit into one message.
+// checkSize finds texts that may not fit into one message, or onto the pages of one.
 func (c *checker) checkSize(s *Screen) {
 	path := "screens." + s.id
 	for _, lang := range c.src.Languages {
-		if s.Paged {
-			c.checkPaged(s, lang)
-			continue
-		}
 		z := s.texts[lang].worst(c.src)
 		for i := range s.Options {
 			if !s.Options[i].Hidden {
@@ -188,15 +206,25 @@ func (c *checker) checkSize(s *Screen) {
 				z.plus(s.Options[i].labels[lang].worst(c.src))
 			}
 		}
-		z.plus(c.pinned(s, lang))
+		frame := c.pinned(s, lang)
+		z.plus(frame)
 		// Each notice for itself: the longest need not be the one that takes most.
-		worst := z
+		worst, ucs2 := z, z.UCS2
 		for _, notice := range c.noticeSizes(s, lang) {
+			ucs2 = ucs2 || notice.UCS2
 			if notice.plus(z); c.limit.Over(notice) > c.limit.Over(worst) {
 				worst = notice
 			}
 		}
-		if c.limit.Over(worst) > 0 {
+		if !c.work.spend(len(s.Options) + worst.Units) {
+			return
+		}
+		switch {
+		case worst.Units > maxScreen:
+			c.report(path+".text", "screen %q can have %d characters over all its pages in %q; %d are the most", s.id, worst.Units, lang, maxScreen)
+		case s.Paged:
+			c.checkPaged(s, lang, frame, ucs2)
+		case c.limit.Over(worst) > 0:
 			c.report(path+".text", "screen %q can exceed one message in %q and is not paged: %s", s.id, lang, c.tooLong(worst))
 		}
 	}
@@ -206,6 +234,9 @@ func (c *checker) checkSize(s *Screen) {
 func (c *checker) noticeSizes(s *Screen, lang string) []Size {
 	sizes := []Size{{}}
 	for _, text := range c.notices[s.id] {
+		if !c.work.spend(1 + len(text[lang])) {
+			return sizes
+		}
 		sizes = append(sizes, Measure(text[lang]+"\n"))
 	}
 	return sizes
@@ -230,26 +261,16 @@ func (c *checker) pinned(s *Screen, lang string) Size {
 	return z
 }
 
-// mixes reports whether something outside the GSM alphabet may share a page with
-// any other part of the screen.
-func (c *checker) mixes(s *Screen, lang string) bool {
-	z := s.texts[lang].worst(c.src)
-	for i := range s.Options {
-		z.plus(s.Options[i].labels[lang].worst(c.src))
-	}
-	for _, notice := range c.noticeSizes(s, lang) {
-		z.plus(notice)
-	}
-	return z.UCS2
-}
-
 // checkPaged makes sure that each option, and some of the text, has a page to
 // stand on. A notice goes on from page to page, as the text does.
-func (c *checker) checkPaged(s *Screen, lang string) {
-	frame := c.pinned(s, lang)
-	frame.add("\n" + c.src.Keys.Next + ". " + c.src.Labels.Next[lang])
-	frame.add("\n" + c.src.Keys.Previous + ". " + c.src.Labels.Previous[lang])
-	frame.UCS2 = frame.UCS2 || c.mixes(s, lang)
+func (c *checker) checkPaged(s *Screen, lang string, frame Size, ucs2 bool) {
+	next, previous := c.src.Labels.Next[lang], c.src.Labels.Previous[lang]
+	if !c.work.spend(len(next) + len(previous)) {
+		return
+	}
+	frame.add("\n" + c.src.Keys.Next + ". " + next)
+	frame.add("\n" + c.src.Keys.Previous + ". " + previous)
+	frame.UCS2 = frame.UCS2 || ucs2
 	text := frame
 	text.add(strings.Repeat("x", 10))
 	if c.limit.Over(text) > 0 {

@@ -13,6 +13,9 @@
 // I/O, knows the time or keeps anything between calls, so the same State and
 // input give the same answer on every node.
 //
+// A check is bounded, whatever the text makes of a little (Work): whoever may look at
+// operators' pages sends drafts.
+//
 // Values that a user typed are data: they are clipped to the size that their
 // variable declares and stripped of control characters, and are never read as
 // part of a template.

@@ -61,6 +61,21 @@ func Measure(s string) Size {
 	return z
 }
 
+// measureWide returns the size of s, and a number of bytes: the rest of s behind as many
+// or more is in the GSM alphabet.
+func measureWide(s string) (z Size, wide int) {
+	for i, r := range s {
+		n := septets(r)
+		if n == 0 {
+			wide = i + 1
+		}
+		z.Septets += n
+		z.Units += units(r)
+	}
+	z.UCS2 = wide > 0
+	return z, wide
+}
+
 func (z *Size) add(s string) {
 	for _, r := range s {
 		n := septets(r)
@@ -192,8 +207,11 @@ func lookalike(r rune) (string, bool) {
 
 // clip cuts s so that it takes at most max septets (or UCS-2 units, when it is
 // not in the GSM alphabet), never inside a character.
-func clip(s string, limit int) string {
-	ucs2 := Measure(s).UCS2
+func clip(s string, limit int) string { return cutTo(s, limit, Measure(s).UCS2) }
+
+// cutTo is clip for a text of which is known whether it is in the GSM alphabet. It looks
+// at no more than what it returns.
+func cutTo(s string, limit int, ucs2 bool) string {
 	used := 0
 	for i, r := range s {
 		n := septets(r)

@@ -49,16 +49,20 @@ func Parse(name string, source []byte, actions map[string]ActionSpec, least Limi
 	if len(source) > maxSource {
 		return nil, &CheckError{Issues: []Issue{{File: name, Line: 1, Message: "the file is larger than 1 MiB"}}}
 	}
-	return ParseParts(name, Split(source), actions, least)
+	return ParseParts(NewWork(nil), name, Split(source), actions, least)
 }
 
-// ParseParts reads a menu and the shared parts that belong to it.
-func ParseParts(name string, parts []Part, actions map[string]ActionSpec, least Limit) (*Menu, error) {
+// ParseParts reads a menu and the shared parts that belong to it. The error is that of
+// the work, or a *CheckError.
+func ParseParts(w *Work, name string, parts []Part, actions map[string]ActionSpec, least Limit) (*Menu, error) {
 	c := &checker{
-		file: name, src: &Source{}, actions: actions, limit: least.OrDefault(), lines: map[string]int{},
+		work: w, file: name, src: &Source{}, actions: actions, limit: least.OrDefault(), lines: map[string]int{},
 		shared: map[string]bool{},
 	}
 	for i, p := range parts {
+		if !w.spend(reading * len(p.Text)) {
+			return nil, c.refused()
+		}
 		src := &Source{}
 		if err := yamlfile.Unmarshal(p.Text, src, maxSource, yaml.Strict()); err != nil {
 			return nil, SyntaxError(name, p.Line, err)
@@ -83,9 +87,8 @@ func ParseParts(name string, parts []Part, actions map[string]ActionSpec, least 
 	c.prepare()
 	c.prune()
 	c.check()
-	if len(c.issues) > 0 {
-		slices.SortStableFunc(c.issues, func(a, b Issue) int { return a.Line - b.Line })
-		return nil, &CheckError{Issues: slices.Compact(c.issues)}
+	if err := c.refused(); err != nil {
+		return nil, err
 	}
 	sum := sha256.Sum256(source)
 	m := &Menu{
@@ -96,6 +99,23 @@ func ParseParts(name string, parts []Part, actions map[string]ActionSpec, least 
 	m.labels.next, m.labels.previous = src.Labels.Next, src.Labels.Previous
 	m.labels.invalid = src.Labels.Invalid
 	return m, nil
+}
+
+// refused is why there is no menu; nil: there is one.
+func (c *checker) refused() error {
+	switch {
+	case c.work.Err() != nil:
+		return c.work.Err()
+	case c.work.left < 0:
+		return &CheckError{Issues: []Issue{{
+			File: c.file, Line: c.offset + 1,
+			Message: "the menus take too much to be checked: let them have fewer screens, languages or notices, shorter values, or include less",
+		}}}
+	case len(c.issues) > 0:
+		slices.SortStableFunc(c.issues, func(a, b Issue) int { return a.Line - b.Line })
+		return &CheckError{Issues: slices.Compact(c.issues)}
+	}
+	return nil
 }
 
 // SyntaxError turns what the YAML reader says of a text, which begins on a line of the

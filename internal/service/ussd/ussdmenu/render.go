@@ -1,9 +1,6 @@
 package ussdmenu
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Render returns the text of the state's screen and whether it ends the session.
 func (m *Menu) Render(st State, f Facts) (text string, end bool) {
@@ -92,7 +89,7 @@ func (m *Menu) pages(s *Screen, st State, f Facts) []string {
 	var next, previous strings.Builder
 	line(&next, m.src.Keys.Next, m.labels.next[st.Lang])
 	line(&previous, m.src.Keys.Previous, m.labels.previous[st.Lang])
-	p := pager{limit: st.Limit.OrDefault(), next: next.String(), previous: previous.String(), tail: tail.String()}
+	p := newPager(st.Limit.OrDefault(), next.String(), previous.String(), tail.String())
 	for _, word := range words(head.String(), whole) {
 		p.add(word, false)
 	}
@@ -110,12 +107,18 @@ func (m *Menu) LongestPages(screen, lang string, limit Limit) []Size {
 		return nil
 	}
 	st := State{Screen: screen, Lang: lang, Limit: limit, Vars: map[string]string{}}
-	for name, v := range m.src.Variables {
-		st.Vars[name] = strings.Repeat("x", v.Max)
+	fill := func(t template) {
+		for _, p := range t {
+			if p.variable != "" && st.Vars[p.variable] == "" {
+				st.Vars[p.variable] = strings.Repeat("x", m.src.Variables[p.variable].Max)
+			}
+		}
 	}
+	fill(s.texts[lang])
 	var f Facts
 	for i := range s.Options {
 		f |= s.Options[i].When.must
+		fill(s.Options[i].labels[lang])
 	}
 	var sizes []Size
 	for _, page := range m.pages(s, st, f) {
@@ -125,12 +128,15 @@ func (m *Menu) LongestPages(screen, lang string, limit Limit) []Size {
 }
 
 // words cuts text into pieces that keep the white space in front of them. Within the
-// spans a piece is a line.
+// spans, which follow each other, a piece is a line.
 func words(s string, whole []span) []string {
 	var out []string
 	start := 0
 	for i := 1; i < len(s); i++ {
-		if s[i] == ' ' && slices.ContainsFunc(whole, func(w span) bool { return i >= w.from && i < w.to }) {
+		for len(whole) > 0 && i >= whole[0].to {
+			whole = whole[1:]
+		}
+		if s[i] == ' ' && len(whole) > 0 && i >= whole[0].from {
 			continue
 		}
 		if (s[i] == ' ' || s[i] == '\n') && s[i-1] != ' ' && s[i-1] != '\n' {
@@ -144,34 +150,46 @@ func words(s string, whole []span) []string {
 	return out
 }
 
-// pager fills pages greedily.
+// pager fills pages greedily. It looks at every letter a few times, however long a word is.
 type pager struct {
 	limit                Limit
 	next, previous, tail string
+	first, later         Size // of the lines that frame the first page, and the others
 	pages                []string
 	page                 strings.Builder
 	size                 Size
 }
 
+func newPager(limit Limit, next, previous, tail string) *pager {
+	p := &pager{limit: limit, next: next, previous: previous, tail: tail, first: Measure(tail + next)}
+	p.later = p.first
+	p.later.plus(Measure(previous))
+	return p
+}
+
 // room returns the size of the lines that frame the page being filled.
 func (p *pager) room() Size {
-	z := Measure(p.tail)
-	z.plus(Measure(p.next))
 	if len(p.pages) > 0 {
-		z.plus(Measure(p.previous))
+		return p.later
 	}
-	return z
+	return p.first
 }
 
 // add puts a piece on the page, or on the next one when it does not fit. A word
 // longer than a page is cut; an option is not, the checker saw to that.
 func (p *pager) add(piece string, whole bool) {
+	rest, wide := measureWide(piece)
+	drop := func(n int) { // the first bytes of the piece are done
+		done := Measure(piece[:n])
+		piece, wide = piece[n:], wide-n
+		rest = Size{rest.Septets - done.Septets, rest.Units - done.Units, wide > 0}
+	}
 	for piece != "" {
 		if p.page.Len() == 0 {
-			piece = strings.TrimLeft(piece, " \n")
+			drop(len(piece) - len(strings.TrimLeft(piece, " \n")))
 		}
 		z := p.size
-		z.plus(Measure(piece))
+		z.plus(rest)
 		framed := z
 		framed.plus(p.room())
 		if p.limit.Over(framed) <= 0 {
@@ -190,16 +208,15 @@ func (p *pager) add(piece string, whole bool) {
 		}
 		room := p.room()
 		limit := p.limit.Septets - room.Septets
-		if room.UCS2 || Measure(piece).UCS2 {
+		if room.UCS2 || rest.UCS2 {
 			limit = p.limit.Units - room.Units
 		}
-		cut := clip(piece, limit)
+		cut := cutTo(piece, limit, rest.UCS2)
 		if cut == "" {
 			return
 		}
 		p.page.WriteString(cut)
-		piece = piece[len(cut):]
-		if piece != "" {
+		if drop(len(cut)); piece != "" {
 			p.flush()
 		}
 	}

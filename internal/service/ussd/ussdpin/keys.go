@@ -26,7 +26,7 @@ type Keys struct {
 }
 
 type key struct {
-	id   [keyIDSize]byte
+	id   [KeyIDSize]byte
 	aead cipher.AEAD
 	mac  []byte // derived: never the sealing key itself
 	// hashers are keyed already: making one costs as much as using it, and every
@@ -41,8 +41,9 @@ type hasher struct {
 }
 
 const (
-	idLabel   = "castalia/ussd/key-id"
-	keyIDSize = 4
+	idLabel = "castalia/ussd/key-id"
+	// KeyIDSize is how many bytes in front of a sealed PIN name its key.
+	KeyIDSize = 4
 	macSize   = 16
 )
 
@@ -99,7 +100,7 @@ func (k *Keys) sealing(ctx context.Context) (key, error) {
 	if err != nil {
 		return key{}, err
 	}
-	one, ok := k.byID(derive(raw, idLabel)[:keyIDSize])
+	one, ok := k.byID(derive(raw, idLabel)[:KeyIDSize])
 	if !ok {
 		return key{}, errors.New("the PIN key that is in force is not configured")
 	}
@@ -109,6 +110,12 @@ func (k *Keys) sealing(ctx context.Context) (key, error) {
 // Check returns a value by which two nodes can see whether they have the same
 // newest key. It does not say the key.
 func (k *Keys) Check() string { return hex.EncodeToString(k.ring[0].id[:]) }
+
+// Knows reports whether there is a key of a name, and whether it is the newest.
+func (k *Keys) Knows(id string) (known, newest bool) {
+	one, known := k.byID([]byte(id))
+	return known, known && one.id == k.ring[0].id
+}
 
 func (k *Keys) byID(id []byte) (key, bool) {
 	for _, one := range k.ring {
@@ -123,24 +130,24 @@ func (k *Keys) byID(id []byte) (key, bool) {
 func (k *Keys) seal(owner string, plain []byte) []byte { return k.ring[0].seal(owner, plain) }
 
 func (o key) seal(owner string, plain []byte) []byte {
-	out := make([]byte, keyIDSize+o.aead.NonceSize(), keyIDSize+o.aead.NonceSize()+len(plain)+o.aead.Overhead())
+	out := make([]byte, KeyIDSize+o.aead.NonceSize(), KeyIDSize+o.aead.NonceSize()+len(plain)+o.aead.Overhead())
 	copy(out, o.id[:])
-	nonce := out[keyIDSize:]
+	nonce := out[KeyIDSize:]
 	_, _ = rand.Read(nonce) // never fails, by its contract
 	return o.aead.Seal(out, nonce, plain, aad(owner))
 }
 
 // open decrypts what seal made. fresh is false when an old key opened it.
 func (k *Keys) open(owner string, sealed []byte) (plain []byte, fresh bool, err error) {
-	if len(sealed) < keyIDSize+12 {
+	if len(sealed) < KeyIDSize+12 {
 		return nil, false, errors.New("sealed value is too short")
 	}
-	one, ok := k.byID(sealed[:keyIDSize])
+	one, ok := k.byID(sealed[:KeyIDSize])
 	if !ok {
 		return nil, false, errors.New("sealed under a key that is not configured")
 	}
 	n := one.aead.NonceSize()
-	plain, err = one.aead.Open(nil, sealed[keyIDSize:keyIDSize+n], sealed[keyIDSize+n:], aad(owner))
+	plain, err = one.aead.Open(nil, sealed[KeyIDSize:KeyIDSize+n], sealed[KeyIDSize+n:], aad(owner))
 	if err != nil {
 		return nil, false, fmt.Errorf("open sealed value: %w", err)
 	}
@@ -170,10 +177,10 @@ func (o key) digest(parts []string) []byte {
 	}
 	h.mac.Write(h.buf)
 	clear(h.buf) // a PIN may have been in it
-	out := make([]byte, 0, keyIDSize+sha256.Size)
+	out := make([]byte, 0, KeyIDSize+sha256.Size)
 	out = h.mac.Sum(append(out, o.id[:]...))
 	o.hashers.Put(h)
-	return out[:keyIDSize+macSize]
+	return out[:KeyIDSize+macSize]
 }
 
 // Alias stands for a telephone where its number must not be written. It is the
@@ -214,9 +221,9 @@ func (k *Keys) MatchesCode(mac []byte, purpose, account, issuer, code string) bo
 
 // Matches reports whether digest was made of the parts, under any known key.
 func (k *Keys) Matches(digest []byte, parts ...string) bool {
-	if len(digest) != keyIDSize+macSize {
+	if len(digest) != KeyIDSize+macSize {
 		return false
 	}
-	one, ok := k.byID(digest[:keyIDSize])
+	one, ok := k.byID(digest[:KeyIDSize])
 	return ok && hmac.Equal(digest, one.digest(parts))
 }

@@ -301,6 +301,31 @@ func TestOldKeysOpenAndAreReplaced(t *testing.T) {
 	})
 }
 
+// TestKeysOfPINsAreKnown, so that nobody drops one that is still needed.
+func TestKeysOfPINsAreKnown(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		store := ussdsql.New(sqldbtest.Migrate(t, open(t), ussdsql.Migrations()))
+		node := func(keys *ussdpin.Keys) *ussd.Service {
+			return ussdtest.Service(t, store, func(c *ussd.Config) { c.Keys = keys })
+		}
+		old, both := ussdtest.Keys(t, ussdtest.OldKey), ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)
+		register(t, ussdtest.NewPhone(node(old), alice, "s0"), pin)
+		register(t, ussdtest.NewPhone(node(both), bob, "s1"), pin)
+		ids, err := store.PINKeys(t.Context())
+		if err != nil || len(ids) != 2 {
+			t.Fatalf("%q %v", ids, err)
+		}
+		for _, id := range ids {
+			knownOld, newestOld := old.Knows(id)
+			known, newest := both.Knows(id)
+			if !known || newest == knownOld || knownOld != newestOld {
+				t.Errorf("%x: %t %t, %t %t", id, knownOld, newestOld, known, newest)
+			}
+		}
+	})
+}
+
 // TestANodeThatWasForgottenDoesNotBringAFormerKeyBack logs in, registers and changes a
 // PIN on a node that still has the former key first, after all PINs were sealed anew.
 func TestANodeThatWasForgottenDoesNotBringAFormerKeyBack(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
@@ -94,6 +95,11 @@ func (s *Store) SealedPINs(ctx context.Context, after string, limit int) (_ []us
 		out = append(out, a)
 	}
 	return out, wrap("list accounts", rows.Err())
+}
+
+// PINKeys names the keys that PINs are under, as ussdpin.Keys knows them.
+func (s *Store) PINKeys(ctx context.Context) ([]string, error) {
+	return sqldb.Strings(ctx, s.db.Read(), `SELECT DISTINCT substr(pin, 1, $1) FROM ussd_accounts`, ussdpin.KeyIDSize)
 }
 
 // ReplacePIN implements ussd.Store.

@@ -35,7 +35,7 @@ func TestCodesHaveTheirMenus(t *testing.T) {
 	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
 		menus := func(welcome string) func(*ussd.Config) {
 			return func(c *ussd.Config) {
-				b, err := ussd.ParseMenus("menus.yaml", []byte(clinicToo(t, welcome)), ussdmenu.Limits{})
+				b, err := ussd.ParseMenus(t.Context(), "menus.yaml", []byte(clinicToo(t, welcome)), ussdmenu.Limits{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,11 +1,13 @@
 // Package ussdeditorhttp has the routes of the menu editor: what a draft comes to, and
 // a telephone to try it on.
 //
-// Both change nothing, so who may only look may ask them too. To publish is a change of
+// Both change nothing, so who may only look may ask them too. A node works on one draft at
+// a time: a megabyte of YAML takes seconds to be read. To publish is a change of
 // the document menu (package operatordochttp).
 package ussdeditorhttp
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -32,11 +34,25 @@ type TryRequest struct {
 	ussdeditor.Attempt
 }
 
-type routes struct{ editor ussdeditor.Editor }
+type routes struct {
+	editor ussdeditor.Editor
+	turn   chan struct{} // full while a draft is worked on
+}
+
+// inTurn works on a draft when no other one is, or until nobody waits for it any more.
+func (a routes) inTurn(ctx context.Context, work func() error) error {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+		return work()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Surface returns the routes.
 func Surface(e ussdeditor.Editor) httpserver.Surface {
-	a := routes{e}
+	a := routes{e, make(chan struct{}, 1)}
 	bad := httpserver.Reply{Status: http.StatusBadRequest, Doc: "The message says what is wrong."}
 	large := httpserver.Reply{Status: http.StatusRequestEntityTooLarge, Doc: "A draft may have at most 1 MiB."}
 	all := []httpserver.Route{
@@ -68,28 +84,32 @@ func (a routes) draft(w http.ResponseWriter, r *http.Request) error {
 	if (in.Text == "") == (len(in.Parts) == 0) {
 		return fault.New(fault.Invalid, "Give either text or parts")
 	}
-	ctx, text := r.Context(), []byte(in.Text)
-	if in.Text != "" && in.Format {
-		form, err := ussdeditor.Format(ctx, text)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return fault.New(fault.Invalid, err.Error())
-		}
-		text = form
-	}
 	var draft ussdeditor.Draft
-	var err error
-	if in.Text != "" {
-		draft, err = a.editor.Read(ctx, text)
-	} else {
-		draft, err = a.editor.Write(ctx, in.Parts)
-	}
-	if err != nil {
+	if err := a.inTurn(r.Context(), func() (err error) {
+		draft, err = a.read(r.Context(), in)
+		return err
+	}); err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, draft)
+}
+
+func (a routes) read(ctx context.Context, in DraftRequest) (ussdeditor.Draft, error) {
+	if in.Text == "" {
+		return a.editor.Write(ctx, in.Parts)
+	}
+	text := []byte(in.Text)
+	if in.Format {
+		form, err := ussdeditor.Format(ctx, text)
+		if ctx.Err() != nil {
+			return ussdeditor.Draft{}, ctx.Err()
+		}
+		if err != nil {
+			return ussdeditor.Draft{}, fault.New(fault.Invalid, err.Error())
+		}
+		text = form
+	}
+	return a.editor.Read(ctx, text)
 }
 
 func (a routes) try(w http.ResponseWriter, r *http.Request) error {
@@ -97,8 +117,11 @@ func (a routes) try(w http.ResponseWriter, r *http.Request) error {
 	if err := httpserver.ReadJSON(w, r, &in, httpserver.Strict); err != nil {
 		return err
 	}
-	shown, err := a.editor.Try(r.Context(), []byte(in.Text), in.Attempt)
-	if err != nil {
+	var shown ussdeditor.Shown
+	if err := a.inTurn(r.Context(), func() (err error) {
+		shown, err = a.editor.Try(r.Context(), []byte(in.Text), in.Attempt)
+		return err
+	}); err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, shown)

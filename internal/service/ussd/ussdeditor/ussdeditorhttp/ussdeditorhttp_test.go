@@ -1,11 +1,13 @@
 package ussdeditorhttp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -84,4 +86,39 @@ func TestDraftsAreReadAndTried(t *testing.T) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
+}
+
+// A draft waits for the one before it, and nobody waits for a draft whose request is gone.
+func TestDraftsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	server, err := httpserver.New(httpserver.Config{OperatorToken: "operator-token-of-a-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Mount(ussdeditorhttp.Surface(ussdeditor.New(ussdmenu.Limits{}))); err != nil {
+		t.Fatal(err)
+	}
+	menu, err := json.Marshal(ussdeditorhttp.DraftRequest{Text: string(ussd.DefaultMenuSource())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if i%2 == 1 {
+				cancel()
+			}
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/operator/ussd/menu/draft", bytes.NewReader(menu))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer operator-token-of-a-test")
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, r)
+			if (w.Code == http.StatusOK) != (i%2 == 0) {
+				t.Errorf("%d: %d %.200s", i, w.Code, w.Body)
+			}
+		})
+	}
+	all.Wait()
 }
