@@ -36,7 +36,7 @@ var contentReplies = []httpserver.Reply{
 func (a *api) readRoutes() []httpserver.Route {
 	get := func(pattern, summary string, h httpserver.Handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"},
 			Auth:   httpserver.Principal,
 			Params: append(params, rangeParam), Stream: true, Replies: contentReplies, Handler: h,
 		}
@@ -47,7 +47,7 @@ func (a *api) readRoutes() []httpserver.Route {
 	lines.Stream, lines.Params = false, lines.Params[:3]
 	lines.Replies = []httpserver.Reply{{Status: 200, Body: LineWindow{}}, {Status: 415, Doc: "The file is not text."}}
 	stat := httpserver.Route{
-		Method: http.MethodGet, Pattern: prefix + "/stat", Summary: "Describe the file at a path", Tags: []string{"files"}, Auth: httpserver.Principal,
+		Method: http.MethodGet, Pattern: prefix + "/stat", Summary: "Describe the file at a path", Tags: []string{"Files"}, Auth: httpserver.Principal,
 		Params:  []httpserver.Param{pathParam},
 		Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 404}}, Handler: a.with(a.stat),
 	}
@@ -137,7 +137,7 @@ func (a *api) file(w http.ResponseWriter, r *http.Request, f filestore.File, err
 
 func (a *api) publicRoutes() []httpserver.Route {
 	return []httpserver.Route{{
-		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"files"},
+		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"Files"},
 		Auth: httpserver.Public, Limit: httpserver.LimitContent,
 		Params: []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Public identifier."}}, Stream: true,
 		Replies: contentReplies,
