@@ -234,7 +234,8 @@ func TestExamplesFitTheirTypes(t *testing.T) {
 			Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0}, {Name: "mark", In: "header", Example: "mine"}},
 			Replies: []httpserver.Reply{{Status: 200, Body: order{}}, {Status: 404, Body: node{}}},
 		}, {
-			Method: "PUT", Pattern: "/orders", Auth: httpserver.Operator, Handler: nothing, Body: order{}, Example: map[string]any{"given": true},
+			Method: "PUT", Pattern: "/orders", Auth: httpserver.Operator, Handler: nothing, Body: order{},
+			Example: map[string]any{"given": true},
 		}},
 	})
 	doc := get(t, s, "/docs-json").json(t)
@@ -276,7 +277,8 @@ func TestExamplesFitTheirTypes(t *testing.T) {
 		}
 	}
 	put := at(t, doc, "paths", "/orders", "put")
-	if at(t, put, "requestBody", "content", "application/json", "example", "given") != true || at(t, put, "x-right") != "operator" ||
+	given := at(t, put, "requestBody", "content", "application/json", "example", "given")
+	if given != true || at(t, put, "x-right") != "operator" ||
 		at(t, op, "x-right") != "files" {
 		t.Errorf("what the route gives itself is not shown: %v", put)
 	}

@@ -249,6 +249,6 @@ var texts = []struct{ end, value string }{
 	{"expiresat", exampleEnd}, {"expires", exampleEnd}, {"at", exampleTime}, {"time", exampleTime}, {"since", exampleTime}, {"until", exampleEnd},
 	{"message", "Hello"}, {"content", "Hello"}, {"question", "When is the market?"}, {"answer", "On Saturdays."},
 	{"query", "market"}, {"q", "market"}, {"title", "Notes"}, {"description", "What it is for"}, {"summary", "In one line"},
-	{"timezone", "Africa/Nairobi"}, {"language", "en"}, {"locale", "en"}, {"version", "1"}, {"status", "ok"}, {"model", "castalia"},
+	{"timezone", "Africa/Nairobi"}, {"language", "en"}, {"locale", "en"}, {"version", "1"}, {"status", "ok"}, {"model", "oracle"},
 	{"name", "example"}, {"role", "user"}, {"cursor", "next"}, {"sessionid", "example-session"}, {"id", "example-id"},
 }

@@ -239,7 +239,7 @@ func (b *docBuilder) params(r *httpserver.Route) []any {
 			item["description"] = p.Doc
 		}
 		if p.Example != nil {
-			item["example"] = p.Example
+			item["example"], item["x-shown"] = p.Example, true
 		}
 		out = append(out, item)
 		described[p.In+p.Name] = true

@@ -51,7 +51,7 @@ type Param struct {
 	Required bool
 	Schema   any // a Go value whose type describes it; nil is a string
 	Doc      string
-	Example  any // shown and tried; nil is made from name and type
+	Example  any // shown and tried, also where it is not required; nil is made from name and type
 }
 
 // Reply describes one possible answer.

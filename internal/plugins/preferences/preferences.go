@@ -295,7 +295,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPut, Pattern: path, Summary: "Replace your preferences", Doc: "What is absent is forgotten.",
-			Example: example, Body: Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) {
+			Example: example,
+			Body:    Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) {
 				return func(prefs *Preferences) {
 					*prefs = Preferences{}
 					c.apply(prefs)
@@ -304,7 +305,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPatch, Pattern: path, Summary: "Change some of your preferences", Doc: "What is absent stays; null or an empty text forgets.",
-			Example: example, Body: Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) { return c.apply }),
+			Example: example,
+			Body:    Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) { return c.apply }),
 		},
 		{
 			Method: http.MethodDelete, Pattern: path, Summary: "Forget your preferences",

@@ -39,7 +39,7 @@ function fieldsOf(verb, op) {
   const fields = (op.parameters || []).map((p) => {
     const s = resolve(p.schema);
     const example = String(p.example ?? '');
-    const value = p.required && verb !== 'delete' && !s.enum ? example : '';
+    const value = (p.required || p['x-shown']) && verb !== 'delete' && !s.enum ? example : '';
     const input = s.enum || s.type === 'boolean'
       ? el('select', { required: p.required }, p.required ? '' : el('option', { value: '' }), (s.enum || ['true', 'false']).map((v) => el('option', {}, String(v))))
       : el('input', { autocomplete: 'off', spellcheck: 'false', placeholder: example && example !== 'text' ? `such as ${example}` : typeName(s), required: p.required, value });

@@ -70,8 +70,9 @@ export function requestOf({ origin, verb, path, op, values = {} }) {
   const query = new URLSearchParams();
   const headers = [];
   for (const p of op.parameters || []) {
-    const given = values[`${p.in} ${p.name}`] ?? '';
-    const value = given !== '' ? given : p.required ? String(p.example ?? '') : '';
+    const given = values[`${p.in} ${p.name}`];
+    const example = p.required || (p['x-shown'] && given === undefined) ? String(p.example ?? '') : '';
+    const value = given || example;
     if (p.in === 'path') target = target.replace(`{${p.name}}`, () => segments(value, p['x-rest']));
     else if (value === '') continue;
     else if (p.in === 'query') query.append(p.name, value);

@@ -13,7 +13,7 @@ import (
 
 var (
 	pathParam   = httpserver.Param{Name: "path", In: "query", Required: true, Doc: "Absolute path of the file."}
-	intoParam   = httpserver.Param{Name: "path", In: "query", Doc: "Absolute path of the file. A form may leave it out, or name a folder by a slash at the end."}
+	intoParam   = httpserver.Param{Name: "path", In: "query", Doc: "Absolute path of the file. A form may leave it out, or name a folder by a slash at the end.", Example: "/notes/hello.txt"}
 	idParam     = httpserver.Param{Name: "id", In: "path", Required: true, Doc: "Identifier of the file."}
 	limitParam  = httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "Entries of the page: 50 unless given, at most 200."}
 	fromParam   = httpserver.Param{Name: "offset", In: "query", Schema: 0, Doc: "Entries to leave out."}

@@ -39,11 +39,13 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 		{
 			Method: http.MethodPost, Pattern: pathSession, Summary: "One input of a USSD session",
 			Doc:     "Called by the telecom gateway for every input. Sending the same text again replays the answer.",
-			Example: dialled, Body: SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session,
+			Example: dialled,
+			Body:    SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking, Summary: "Africa's Talking: one input",
-			Example: dialled, Body: AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.africasTalking,
+			Example: dialled,
+			Body:    AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.africasTalking,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking + "/events", Summary: "Africa's Talking: a session is over",
