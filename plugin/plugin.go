@@ -62,8 +62,10 @@ type Example struct {
 }
 
 // Configurer has configuration. The host fills the struct behind the returned
-// pointer from its tags (`env:"NAME" default:"…" doc:"…" secret:"true"`) before
-// Start; a bad value stops the start with one line that names it.
+// pointer from its tags (`env:"NAME" default:"…" doc:"…" secret:"true"`, for texts
+// `allowed:"one|other"`, for numbers `min:"1" max:"9"`) before Start; a bad value stops
+// the start with one line that names it. Operators may store values too, which count where
+// neither the environment nor the file says anything, after the next start.
 type Configurer interface {
 	Config() any
 }

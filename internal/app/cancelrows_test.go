@@ -194,6 +194,7 @@ var briefRoutes = []string{
 	"PATCH /api/fs/files/{id}/public",
 	"PATCH /api/knowledge/collections/{id}",
 	"PATCH /api/webhooks/{id}",
+	"PATCH /operator/plugins/{name}",
 	"PATCH /calls/{callId}",
 	"PATCH /user-preferences",
 	"POST /api/fs/files/{id}/restore",

@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 
+	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
@@ -24,30 +25,15 @@ type screenSize struct {
 	Characters int `json:"characters"`
 }
 
-// pluginState is what an operator sees of a plugin.
-type pluginState struct {
-	Name    string `json:"name"`
-	Title   string `json:"title"`
-	Summary string `json:"summary"`
-	Version string `json:"version"`
-	On      bool   `json:"on"`
-	Why     string `json:"why"`
-}
-
-// pluginList is the body of GET /operator/plugins.
-type pluginList struct {
-	Plugins []pluginState `json:"plugins"`
-}
-
 // pluginStates says of each plugin whether it is on, and why.
-func (a *App) pluginStates() ([]pluginState, error) {
+func (a *App) pluginStates() ([]pluginconf.State, error) {
 	verdicts, err := PluginVerdicts(a.opt.Settings, a.opt.Plugins)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]pluginState, 0, len(verdicts))
+	out := make([]pluginconf.State, 0, len(verdicts))
 	for _, v := range verdicts {
-		s := pluginState{Name: v.Name, Title: v.Name, On: v.On && a.serves("oracle"), Why: v.Why}
+		s := pluginconf.State{Name: v.Name, Title: v.Name, On: v.On && a.serves("oracle"), Why: v.Why}
 		if !a.serves("oracle") {
 			s.Why = "this node does not serve the oracle"
 		}
@@ -59,14 +45,6 @@ func (a *App) pluginStates() ([]pluginState, error) {
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-func (a *App) getPlugins(w http.ResponseWriter, _ *http.Request) error {
-	states, err := a.pluginStates()
-	if err != nil {
-		return err
-	}
-	return httpserver.WriteJSON(w, http.StatusOK, pluginList{states})
 }
 
 func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {

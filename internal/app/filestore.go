@@ -79,7 +79,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 		surfaces: []httpserver.Surface{
 			p.http, filestoredav.Surface(svc, filestoredav.Deps{
 				Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records,
-				Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
+				Security: appkeyhttp.Schemes(),
 			}),
 			plainlinkhttp.Surface(svc, plainlinkhttp.Deps{
 				Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing,

@@ -32,10 +32,6 @@ func (a *App) operatorSurface() httpserver.Surface {
 	return httpserver.Surface{
 		Name: "operator",
 		Routes: []httpserver.Route{{
-			Method: http.MethodGet, Pattern: "/operator/plugins", Auth: httpserver.Operator, Tags: []string{"Operators"},
-			Summary: "Plugins", Doc: "Which plugins are on, and why.",
-			Replies: []httpserver.Reply{{Status: 200, Body: pluginList{}}}, Handler: a.getPlugins,
-		}, {
 			Method: http.MethodGet, Pattern: "/metrics", Auth: httpserver.Operator, Tags: []string{"Operators"}, Quiet: true,
 			Summary: "Metrics", Doc: "Prometheus text format.",
 			Replies: []httpserver.Reply{{Status: 200, Media: "text/plain"}},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/config"
@@ -77,7 +78,7 @@ func build(t *testing.T, change func(*Options), set ...string) *world {
 		flags[set[i]] = set[i+1]
 	}
 	var settings config.Settings
-	if _, err := config.Load(&settings, config.Input{Flags: flags}, PluginSettings(plugins)...); err != nil {
+	if _, err := config.Load(&settings, config.Input{Flags: flags}, pluginconf.Parts(plugins)...); err != nil {
 		t.Fatal(err)
 	}
 	options := Options{Settings: settings, Plugins: plugins, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}

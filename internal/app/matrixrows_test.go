@@ -266,6 +266,7 @@ var operatorRows = []row{
 	{route: "GET /debug/profile/allocs", owner: 200},
 	{route: "GET /debug/profile/goroutine", owner: 200},
 	{route: "GET /operator/plugins", owner: 200},
+	{route: "PATCH /operator/plugins/{name}", target: "/operator/plugins/none", body: "{}", owner: 404},
 	{route: "GET /operator/settings", owner: 200},
 	{route: "GET /operator/logs", owner: 200},
 	{route: "GET /operator/logs", target: "/operator/logs?level=loud", owner: 400},

@@ -12,8 +12,10 @@ import (
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
+	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordochttp"
@@ -31,6 +33,7 @@ type operatorDocs struct {
 	synonyms *operatordoc.Document[*analyse.Synonyms]
 	menus    *operatordoc.Document[*ussdbook.Book]
 	rules    *operatordoc.Document[retention.Rules]
+	plugins  *operatordoc.Document[pluginconf.Values]
 	shelf    *operatordoc.Shelf
 }
 
@@ -64,7 +67,11 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	return shelf, operatorDocs{d, words, menus, rules, shelf}, shelf.Load(ctx)
+	plugins, err := operatordoc.Put(shelf, pluginconf.Definition(opt.Plugins, opt.Settings.Identity.OracleKey))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	return shelf, operatorDocs{d, words, menus, rules, plugins, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.
@@ -74,13 +81,14 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	a.documents = d
+	author := func(r *http.Request) string { return httpserver.OperatorOf(r.Context()).Name }
 	out := part{
 		name: "operator documents",
 		surfaces: []httpserver.Surface{
-			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(r *http.Request) string {
-				return httpserver.OperatorOf(r.Context()).Name
-			}}),
-			d.Surface(),
+			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: author}), d.Surface(),
+			pluginconf.Surface(a.usePluginValues(pluginconf.Deps{
+				Plugins: a.pluginStates, Stored: d.plugins, Shelf: shelf, Author: author,
+			})),
 		},
 		workers: map[string]func(context.Context) error{"changes": shelf.Run},
 	}
@@ -89,6 +97,19 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 		out.causes = &causes.Part{Name: "models", Costly: true, Look: d.Answers.Troubles}
 	}
 	return out, nil
+}
+
+// usePluginValues fills the settings of plugins with what operators stored, before any of them
+// starts.
+func (a *App) usePluginValues(d pluginconf.Deps) pluginconf.Deps {
+	var problems []error
+	d.Applied = d.Stored.Value()
+	a.opt.Given, problems = config.Use(pluginconf.Parts(a.opt.Plugins), a.opt.Given, d.Applied)
+	for _, problem := range problems {
+		a.opt.Log.Warn("a stored setting of a plugin is not in force", slog.String("event", "plugin.setting_refused"), slog.Any("problem", problem))
+	}
+	d.Given = a.opt.Given
+	return d
 }
 
 // OperatorDocs opens the documents for the command line, beside nodes that run or

@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
+	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
@@ -79,7 +80,8 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 			Store: access.ReadFile, Documents: a.opt.Documents.Text, Log: a.opt.Log,
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
-		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), CORS: a.openCORS(), Public: public,
+		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), FaceSecurity: appkeyhttp.Schemes(),
+		CORS: a.openCORS(), Public: public,
 		AgentWait: a.opt.Settings.Oracle.AgentWait, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
 		Measures: a.measures(), Budgets: a.keys, Admit: a.standing, Guesses: a.callerLimits(),
 		SealKey:     a.opt.Settings.Identity.OracleKey,

@@ -36,17 +36,6 @@ func ShippedPlugins() []plugin.Plugin {
 	}
 }
 
-// PluginSettings are the settings that plugins bring, for config.Load to fill.
-func PluginSettings(plugins []plugin.Plugin) []config.Part {
-	var parts []config.Part
-	for _, p := range plugins {
-		if c, ok := p.(plugin.Configurer); ok {
-			parts = append(parts, config.Part{Name: "Plugin " + p.Describe().Name, Into: c.Config()})
-		}
-	}
-	return parts
-}
-
 // PluginVerdicts says of each plugin whether it is on with these settings, and why.
 func PluginVerdicts(settings config.Settings, plugins []plugin.Plugin) ([]registry.Verdict, error) {
 	r, err := registry.New(registry.Config{

@@ -5,6 +5,7 @@ import (
 	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
 	"github.com/castalia-org/castalia/internal/cli/mcpcli"
+	"github.com/castalia-org/castalia/internal/cli/plugincli"
 	"github.com/castalia-org/castalia/internal/cli/shipcli"
 	"github.com/castalia-org/castalia/internal/cli/ucancli"
 	"github.com/castalia-org/castalia/internal/cli/ussdcli"
@@ -33,6 +34,7 @@ func commands() []command {
 		inviteCommand(),
 		operatorCommand(),
 		operatorsCommand(),
+		{name: "plugins", args: plugincli.Usage, summary: plugincli.Summary, run: runPlugins},
 		setupLinkCommand(),
 		usageCommand(),
 		configCommand(),

@@ -72,12 +72,12 @@ func runMembers(ctx context.Context, args []string, s IO) error {
 
 // options are those of the program, for commands that work on its records.
 func (f *settingFlags) options(s IO) (app.Options, error) {
-	settings, _, err := f.load(s)
+	settings, given, err := f.load(s)
 	if err != nil {
 		return app.Options{}, err
 	}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
-	return app.Options{Settings: settings, Log: log, Getenv: s.Getenv}, nil
+	return app.Options{Settings: settings, Given: given, Plugins: f.plugins, Log: log, Getenv: s.Getenv}, nil
 }
 
 // orLines reads standard input in place of "-", one DID a line.

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/plugin"
@@ -58,7 +59,7 @@ func (f *settingFlags) load(s shell.IO) (config.Settings, []config.Setting, erro
 		in.File = text
 	}
 	var settings config.Settings
-	all, err := config.Load(&settings, in, app.PluginSettings(f.plugins)...)
+	all, err := config.Load(&settings, in, pluginconf.Parts(f.plugins)...)
 	return settings, all, err
 }
 
@@ -79,7 +80,7 @@ func runConfig(_ context.Context, args []string, s shell.IO) error {
 	}
 	if *reference {
 		var settings config.Settings
-		all, err := config.Load(&settings, config.Input{}, app.PluginSettings(from.plugins)...)
+		all, err := config.Load(&settings, config.Input{}, pluginconf.Parts(from.plugins)...)
 		if err != nil {
 			return err
 		}

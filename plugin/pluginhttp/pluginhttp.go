@@ -26,6 +26,8 @@ type Route struct {
 	// Body is a Go value whose type documents the JSON body; nil when there is none.
 	Body    any
 	MaxBody int64
+	// Example is a body that works, for the documentation; nil is made from the type.
+	Example any
 	Replies []Reply
 	// Page says that people open it in a browser: its requests are counted by their
 	// address, together with those for other pages. Public routes that check no

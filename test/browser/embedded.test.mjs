@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chatTests } from "./chat.mjs";
 import { creditTests, little } from "./credits.mjs";
+import { docsTests } from "./docs.mjs";
 import { fileTests } from "./files.mjs";
 import { guarded, inviteTests } from "./invite.mjs";
 import { keyboardTests } from "./keyboard.mjs";
@@ -57,6 +58,7 @@ pageTests(world);
 keyTests(world);
 vaultTests(world);
 menuTests(guided);
+docsTests(guided);
 
 test("the built-in guide draws a chart for a newcomer", async () => {
   const { page, close } = await visitors(plain).newcomer();

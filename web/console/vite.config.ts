@@ -60,7 +60,15 @@ export default defineConfig({
     sourcemap: false,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { output: { codeSplitting: { groups: [ground] } } },
+    rolldownOptions: {
+      input: { index: "index.html", signer: "src/identity/signer.ts" },
+      // The page at /docs knows the signer by its name and calls what it exports.
+      preserveEntrySignatures: "exports-only",
+      output: {
+        codeSplitting: { groups: [ground] },
+        entryFileNames: ({ name }) => (name === "signer" ? "[name].js" : "assets/[name]-[hash].js"),
+      },
+    },
   },
   server: { proxy: { "^/(?!console/)": "http://127.0.0.1:3000" } },
 });

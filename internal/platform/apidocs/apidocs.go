@@ -2,14 +2,20 @@
 // the routes themselves, and a page that reads it.
 //
 // It promises that every route that is not hidden is in the document, dynamic
-// ones as they are at that moment, and that the page asks no other host for
-// anything. It refuses nobody: it says what can be asked, not what the answers
+// ones as they are at that moment, each with a filled-in example, and that the page asks no
+// other host for anything. It refuses nobody: it says what can be asked, not what the answers
 // are.
 //
-// The page is three files of our own (under 25 KB), because the usual ones are over
+// The page is a few files of our own (under 40 KB), because the usual ones are over
 // a megabyte of somebody else's script and need inline styles. Text enters it as
 // text, never as HTML. What it does not know of OpenAPI (links, callbacks,
-// discriminators) is still in /docs-json.
+// discriminators) is still in /docs-json. page/snippets.js writes requests as programs, from the
+// document alone; test/system runs them.
+//
+// The page sends requests when its reader presses the button, and never else: an address may open
+// a route, but fills in nothing. It signs them with the key that the console keeps in the browser,
+// by the console's own code (web/console/src/identity/signer.ts), for the right of the chosen
+// route and for a minute. Without the console there is no key, and all else works.
 package apidocs
 
 import (
@@ -71,6 +77,7 @@ func Surface(opt Options, surfaces func() []httpserver.Surface) httpserver.Surfa
 			},
 			{
 				Method: http.MethodGet, Pattern: "/docs-json", Auth: httpserver.Public, Limit: httpserver.LimitPages, Summary: "This document",
+				Tags:    []string{"Documentation"},
 				Doc:     "OpenAPI 3.1, made from the routes that are mounted now.",
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Media: "application/json", Doc: "The OpenAPI document"}},
 				Handler: d.serveOpenAPI,
@@ -116,6 +123,9 @@ func (d *docs) cached() ([]byte, error) {
 		return d.doc, nil
 	}
 	doc, err := OpenAPI(d.opt, surfaces)
+	if err == nil {
+		doc, err = withExamples(doc)
+	}
 	if err != nil {
 		return nil, err
 	}

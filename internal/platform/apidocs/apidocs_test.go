@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -147,7 +148,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Errorf("security: %v", at(t, op, "security"))
 	}
 	if tags := at(t, doc, "tags").([]any); len(tags) != 2 || at(t, tags[0], "name") != "oracle" ||
-		at(t, tags[0], "description") != "Talk." || at(t, tags[1], "name") != "docs" {
+		at(t, tags[0], "description") != "Talk." || at(t, tags[1], "name") != "Documentation" {
 		t.Errorf("tags: %v", tags)
 	}
 	if at(t, doc, "paths", "/hidden") != nil || at(t, doc, "paths", "/tree", "get", "summary") == "dynamic" {
@@ -163,7 +164,8 @@ func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, apidocs.Options{})
 	for path, media := range map[string]string{
-		"/docs": "text/html", "/docs/": "text/html", "/docs/docs.js": "text/javascript", "/docs/docs.css": "text/css", "/docs/mark.svg": "image/svg+xml",
+		"/docs": "text/html", "/docs/": "text/html", "/docs/docs.js": "text/javascript", "/docs/dom.js": "text/javascript",
+		"/docs/operation.js": "text/javascript", "/docs/credentials.js": "text/javascript", "/docs/snippets.js": "text/javascript", "/docs/docs.css": "text/css", "/docs/mark.svg": "image/svg+xml",
 	} {
 		a := get(t, s, path)
 		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), media) {
@@ -208,5 +210,76 @@ func TestDocsSecurityHeaders(t *testing.T) {
 			!strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("%s has policy %q", path, policy)
 		}
+	}
+}
+
+type order struct {
+	ThreadID string          `json:"threadId"`
+	UserDID  string          `json:"userDid"`
+	Path     string          `json:"path"`
+	Limit    int             `json:"limit"`
+	Expires  time.Time       `json:"expiresAt"`
+	Lines    []session       `json:"lines"`
+	Extra    json.RawMessage `json:"extra,omitempty"`
+	Note     *string         `json:"note,omitempty"`
+}
+
+// Every example fits the schema beside it, requests have what is required, answers all.
+func TestExamplesFitTheirTypes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, apidocs.Options{}, httpserver.Surface{
+		Name: "shop", Right: httpserver.RightFiles, Authenticate: func(h httpserver.Handler) httpserver.Handler { return h },
+		Routes: []httpserver.Route{{
+			Method: "POST", Pattern: "/orders/{rest...}", Auth: httpserver.Principal, Handler: nothing, Body: order{},
+			Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0}, {Name: "mark", In: "header", Example: "mine"}},
+			Replies: []httpserver.Reply{{Status: 200, Body: order{}}, {Status: 404, Body: node{}}},
+		}, {
+			Method: "PUT", Pattern: "/orders", Auth: httpserver.Operator, Handler: nothing, Body: order{},
+			Example: map[string]any{"given": true},
+		}},
+	})
+	doc := get(t, s, "/docs-json").json(t)
+	op := at(t, doc, "paths", "/orders/{rest}", "post")
+	examples := map[string]any{}
+	for _, p := range at(t, op, "parameters").([]any) {
+		examples[at(t, p, "name").(string)] = at(t, p, "example")
+	}
+	if diff := cmp.Diff(map[string]any{"limit": 20.0, "mark": "mine", "rest": "text"}, examples); diff != "" {
+		t.Error(diff)
+	}
+	request := at(t, op, "requestBody", "content", "application/json", "example")
+	if diff := cmp.Diff(map[string]any{
+		"threadId": "example-id", "userDid": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+		"path": "/notes/hello.txt", "limit": 20.0, "expiresAt": "2036-01-31T09:30:00Z",
+		"lines": []any{map[string]any{"sessionId": "example-session", "createdAt": "2026-01-31T09:30:00Z"}},
+	}, request); diff != "" {
+		t.Error(diff)
+	}
+	answer := at(t, op, "responses", "200", "content", "application/json", "example")
+	if at(t, answer, "note") != "text" || at(t, answer, "lines").([]any)[0].(map[string]any)["title"] == nil {
+		t.Errorf("the answer leaves something out: %v", answer)
+	}
+	text, err := json.Marshal(at(t, doc, "components", "schemas", "Order"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, example := range map[string]any{"request": request, "answer": answer} {
+		if err := resolved.Validate(example); err != nil {
+			t.Errorf("the %s does not fit: %v", name, err)
+		}
+	}
+	put := at(t, doc, "paths", "/orders", "put")
+	given := at(t, put, "requestBody", "content", "application/json", "example", "given")
+	if given != true || at(t, put, "x-right") != "operator" ||
+		at(t, op, "x-right") != "files" {
+		t.Errorf("what the route gives itself is not shown: %v", put)
 	}
 }

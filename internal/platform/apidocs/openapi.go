@@ -23,7 +23,7 @@ func OpenAPI(opt Options, surfaces []httpserver.Surface) ([]byte, error) {
 	for _, sf := range surfaces {
 		for i := range sf.Routes {
 			if !sf.Routes[i].Hidden {
-				b.add(sf.Name, &sf.Routes[i])
+				b.add(&sf, &sf.Routes[i])
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func OpenAPI(opt Options, surfaces []httpserver.Surface) ([]byte, error) {
 		paths, schemas := sf.Dynamic.Paths()
 		for path, item := range paths {
 			if ours, ok := item.(map[string]any); ok && b.paths[path] == nil { // fixed paths win
-				b.paths[path] = ours
+				b.paths[path] = dynamicItem(ours, &sf)
 			}
 		}
 		for name, schema := range schemas {
@@ -68,7 +68,7 @@ func tagList(surfaces []httpserver.Surface) []any {
 	for _, sf := range ordered {
 		doc := sf.Doc
 		for i := range sf.Routes {
-			name := tagOf(sf.Name, &sf.Routes[i])
+			name := tagOf(&sf, &sf.Routes[i])
 			if seen[name] || sf.Routes[i].Hidden {
 				continue
 			}
@@ -91,11 +91,40 @@ func rank(sf httpserver.Surface) int {
 }
 
 // tagOf is the group of a route: its own first tag, or the surface's name.
-func tagOf(surface string, r *httpserver.Route) string {
+func tagOf(sf *httpserver.Surface, r *httpserver.Route) string {
 	if len(r.Tags) > 0 {
 		return r.Tags[0]
 	}
-	return surface
+	return sf.Name
+}
+
+// rightOf is what a credential must open for a route; empty where none is asked for.
+func rightOf(sf *httpserver.Surface, auth httpserver.Auth) httpserver.Right {
+	switch auth {
+	case httpserver.Operator:
+		return httpserver.RightOperator
+	case httpserver.Principal, httpserver.Optional:
+		return cmp.Or(sf.Right, httpserver.RightOracle)
+	case httpserver.Public:
+	}
+	return ""
+}
+
+// dynamicItem is a path item of a dynamic surface with what its route says of all of them.
+func dynamicItem(item map[string]any, sf *httpserver.Surface) map[string]any {
+	out := map[string]any{}
+	for verb, op := range item {
+		if own, ok := op.(map[string]any); ok {
+			said := map[string]any{"x-auth": sf.Dynamic.Route.Auth.String(), "security": security(&sf.Dynamic.Route)}
+			if right := rightOf(sf, sf.Dynamic.Route.Auth); right != "" {
+				said["x-right"] = right
+			}
+			maps.Copy(said, own)
+			op = said
+		}
+		out[verb] = op
+	}
+	return out
 }
 
 func securitySchemes() map[string]any {
@@ -138,14 +167,17 @@ type docBuilder struct {
 	names   map[reflect.Type]string
 }
 
-func (b *docBuilder) add(surface string, r *httpserver.Route) {
+func (b *docBuilder) add(sf *httpserver.Surface, r *httpserver.Route) {
 	path := strings.ReplaceAll(r.Pattern, "...}", "}")
 	op := map[string]any{
 		"operationId": operationID(r.Method, path),
-		"tags":        append([]string{tagOf(surface, r)}, r.Tags[min(1, len(r.Tags)):]...),
+		"tags":        append([]string{tagOf(sf, r)}, r.Tags[min(1, len(r.Tags)):]...),
 		"security":    security(r),
 		"responses":   b.replies(r),
 		"x-auth":      r.Auth.String(),
+	}
+	if right := rightOf(sf, r.Auth); right != "" {
+		op["x-right"] = right
 	}
 	if r.Summary != "" {
 		op["summary"] = r.Summary
@@ -157,7 +189,13 @@ func (b *docBuilder) add(surface string, r *httpserver.Route) {
 		op["parameters"] = params
 	}
 	if r.Body != nil || len(r.BodyMedia) > 0 {
-		op["requestBody"] = map[string]any{"content": b.content(r.Body, r.BodyMedia...)}
+		content := b.content(r.Body, r.BodyMedia...)
+		if r.Example != nil {
+			for _, media := range content {
+				media.(map[string]any)["example"] = r.Example
+			}
+		}
+		op["requestBody"] = map[string]any{"content": content}
 	}
 	if r.Stream {
 		op["x-stream"] = true
@@ -200,12 +238,20 @@ func (b *docBuilder) params(r *httpserver.Route) []any {
 		if p.Doc != "" {
 			item["description"] = p.Doc
 		}
+		if p.Example != nil {
+			item["example"], item["x-shown"] = p.Example, true
+		}
 		out = append(out, item)
 		described[p.In+p.Name] = true
 	}
 	for _, name := range httpserver.PathVariables(r.Pattern) {
 		if !described["path"+name] {
 			out = append(out, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		}
+	}
+	for _, p := range out { // slashes in a rest are the path's own
+		if item := p.(map[string]any); item["in"] == "path" && strings.Contains(r.Pattern, "{"+item["name"].(string)+"...}") {
+			item["x-rest"] = true
 		}
 	}
 	return out
@@ -272,11 +318,14 @@ func (b *docBuilder) schema(value any) any {
 	return b.typeSchema(t)
 }
 
+// anyJSON are types that hold any JSON, although they are bytes to Go.
+var anyJSON = map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}
+
 func (b *docBuilder) typeSchema(t reflect.Type) any {
 	if name, ok := b.names[t]; ok {
 		return ref(name)
 	}
-	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true, TypeSchemas: anyJSON})
 	if err != nil || schema == nil {
 		return map[string]any{"description": t.String()} // recursive types have no inline form
 	}

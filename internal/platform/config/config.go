@@ -28,9 +28,10 @@ import (
 // Source says where a value came from.
 type Source string
 
-// The four sources, weakest first.
+// The sources, weakest first. Load knows nothing of databases: see Use.
 const (
 	FromDefault     Source = "default"
+	FromDatabase    Source = "database"
 	FromFile        Source = "file"
 	FromEnvironment Source = "environment"
 	FromFlag        Source = "flag"
@@ -43,6 +44,8 @@ type Setting struct {
 	Value   string // masked when Secret
 	Default string
 	Allowed string
+	Kind    string   // text, number, boolean, duration, list or choice
+	Choices []string // of a choice
 	Doc     string
 	Source  Source
 	Secret  bool
@@ -137,7 +140,8 @@ func (l *loader) part(part string, v reflect.Value) {
 		text, source := l.lookup(name, field.Tag.Get("default"))
 		set := Setting{
 			Part: part, Name: name, Value: text, Source: source, Doc: field.Tag.Get("doc"),
-			Default: field.Tag.Get("default"), Allowed: allowed(field), Secret: isSecret(field.Type) || field.Tag.Get("secret") == "true",
+			Default: field.Tag.Get("default"), Allowed: allowed(field), Kind: kind(field), Choices: choices(field),
+			Secret: isSecret(field.Type) || field.Tag.Get("secret") == "true",
 		}
 		if err := assign(v.Field(i), field, text); err != nil {
 			shown := strconv.Quote(show(v.Field(i), text))

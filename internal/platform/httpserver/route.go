@@ -51,6 +51,7 @@ type Param struct {
 	Required bool
 	Schema   any // a Go value whose type describes it; nil is a string
 	Doc      string
+	Example  any // shown and tried, also where it is not required; nil is made from name and type
 }
 
 // Reply describes one possible answer.
@@ -77,6 +78,7 @@ type Route struct {
 	Params          []Param
 	Body            any      // a Go value whose type describes the request body
 	BodyMedia       []string // application/json when empty and Body is set
+	Example         any      // of the body, shown and tried; nil is made from its type
 	MaxBody         int64    // bytes; 0 is the server's default, negative is unlimited
 	Stream          bool     // never compressed, no progress limits on writes
 	Quiet, Hidden   bool     // logged at debug level only; left out of the documentation
@@ -106,10 +108,22 @@ const (
 	LimitRevocations LimitClass = "revocations"
 )
 
+// Right names what a credential must open for the routes of a surface. It decides
+// nothing: Authenticate does.
+type Right string
+
+// The rights. That of operators is their routes' own.
+const (
+	RightOracle   Right = "oracle" // also when a surface says nothing
+	RightFiles    Right = "files"
+	RightOperator Right = "operator"
+)
+
 // Surface is what one service offers: its routes and their common manners.
 type Surface struct {
 	Name   string
 	Doc    string // one paragraph, shown in the documentation
+	Right  Right  // what its credentials must open, for the documentation
 	Routes []Route
 	// Prefixes are the paths below which a missing route answers in this
 	// surface's manner, such as "/api/fs".

@@ -277,6 +277,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 // Routes are /user-preferences.
 func (p *Plugin) Routes() []pluginhttp.Route {
 	const path = "/user-preferences"
+	example := map[string]any{"language": "en", "formality": "friendly"}
 	ok := []pluginhttp.Reply{{Status: http.StatusOK, Body: Preferences{}, Doc: "The preferences as they are now, or null."}}
 	return []pluginhttp.Route{
 		{
@@ -294,7 +295,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPut, Pattern: path, Summary: "Replace your preferences", Doc: "What is absent is forgotten.",
-			Body: Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) {
+			Example: example,
+			Body:    Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) {
 				return func(prefs *Preferences) {
 					*prefs = Preferences{}
 					c.apply(prefs)
@@ -303,7 +305,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPatch, Pattern: path, Summary: "Change some of your preferences", Doc: "What is absent stays; null or an empty text forgets.",
-			Body: Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) { return c.apply }),
+			Example: example,
+			Body:    Change{}, Replies: ok, Handler: p.write(func(c Change) func(*Preferences) { return c.apply }),
 		},
 		{
 			Method: http.MethodDelete, Pattern: path, Summary: "Forget your preferences",

@@ -24,7 +24,11 @@ type Face struct {
 const (
 	SchemeKey   = "appKey"
 	SchemeBasic = "appKeyBasic"
+	schemeToken = "ucan"
 )
+
+// Schemes are the ways into a face that Wrap guards.
+func Schemes() []string { return []string{SchemeKey, SchemeBasic, schemeToken} }
 
 // The texts of missing credentials.
 const (

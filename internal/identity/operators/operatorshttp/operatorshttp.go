@@ -104,7 +104,7 @@ func Surface(d Deps) httpserver.Surface {
 			{
 				Method: http.MethodPut, Pattern: "/operator/operators/{did}", Auth: httpserver.Operator, Role: httpserver.Owner, Tags: tags,
 				Summary: "Give a role", Doc: "viewer looks, operator changes, owner also says who the operators are. For owners in person; not for yourself.",
-				Params: []httpserver.Param{did}, Body: NewRecord{},
+				Params: []httpserver.Param{did}, Body: NewRecord{}, Example: map[string]any{"role": "viewer"},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Record{}}}, Handler: a.give,
 			},
 			{

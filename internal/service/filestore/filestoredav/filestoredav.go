@@ -57,7 +57,7 @@ type api struct {
 func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	a := &api{d, s}
 	options := httpserver.Route{
-		Method: http.MethodOptions, Pattern: prefix + "/{path...}", Summary: "Say what WebDAV can do here", Tags: []string{"webdav"},
+		Method: http.MethodOptions, Pattern: prefix + "/{path...}", Summary: "Say what WebDAV can do here", Tags: []string{"WebDAV"},
 		Auth: httpserver.Public, Limit: httpserver.LimitPages, Hidden: true, Handler: options,
 	}
 	bare := options
@@ -80,9 +80,9 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 		{"UNLOCK", "Unlock", a.unlock},
 	} {
 		route := httpserver.Route{
-			Method: r.method, Pattern: prefix + "/{path...}", Summary: r.summary, Tags: []string{"webdav"},
+			Method: r.method, Pattern: prefix + "/{path...}", Summary: r.summary, Tags: []string{"WebDAV"},
 			Auth: httpserver.Principal, Security: d.Security,
-			Params:  []httpserver.Param{{Name: "path", In: "path", Required: true, Doc: "Path of the file."}},
+			Params:  []httpserver.Param{{Name: "path", In: "path", Required: true, Doc: "Path of the file.", Example: "hello.txt"}},
 			Replies: []httpserver.Reply{{Status: 200}}, Handler: a.handle(r.h),
 		}
 		switch r.method {
@@ -103,6 +103,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	return httpserver.Surface{
 		Name: "webdav", Doc: "The files by WebDAV (classes 1 and 2), for programs that mount or synchronise folders: an app key is the password, whatever the user's name.",
 		Routes: routes, Prefixes: []string{prefix}, Errors: contenthttp.Errors, Authenticate: d.Authenticate,
+		Right: httpserver.RightFiles,
 	}
 }
 

@@ -45,7 +45,7 @@ type ItemResult struct {
 func (a *api) batchRoutes() []httpserver.Route {
 	route := func(pattern, summary string, body any, h handler) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodPost, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Method: http.MethodPost, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"},
 			Auth: httpserver.Principal,
 			Body: body, Params: []httpserver.Param{onceParam}, Handler: a.with(h), MaxBody: 4 << 20,
 			Replies: []httpserver.Reply{{Status: 200, Body: BatchResult{}, Doc: "What became of each item; at most 1000."}},

@@ -78,7 +78,7 @@ func (a *api) feedRoutes() []httpserver.Route {
 	since := httpserver.Param{Name: "since", In: "query", Schema: 0, Doc: "Number after which to begin; 0 is the beginning."}
 	get := func(pattern, summary string, body any, h handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"},
 			Auth:   httpserver.Principal,
 			Params: params, Replies: []httpserver.Reply{{Status: 200, Body: body}}, Handler: a.with(h),
 		}
@@ -86,7 +86,7 @@ func (a *api) feedRoutes() []httpserver.Route {
 	changes := get("/changes", "What changed, oldest first; with Accept: text/event-stream, as it happens", ChangeList{}, a.changes, since, limitParam)
 	changes.Stream = true
 	export := httpserver.Route{
-		Method: http.MethodGet, Pattern: prefix + "/export", Summary: "The files below a folder as one CAR", Tags: []string{"files"}, Auth: httpserver.Principal,
+		Method: http.MethodGet, Pattern: prefix + "/export", Summary: "The files below a folder as one CAR", Tags: []string{"Files"}, Auth: httpserver.Principal,
 		Params: []httpserver.Param{{Name: "path", In: "query", Doc: "Folder or file; / when absent."}}, Stream: true,
 		Replies: []httpserver.Reply{{Status: 200, Media: "application/vnd.ipld.car; version=1", Doc: "A UnixFS DAG; the root is in the header and in x-vfs-root-cid."}}, Handler: a.with(a.export),
 	}

@@ -60,7 +60,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 		Name:   "filestore",
 		Doc:    "Encrypted, content-addressed files. Every file has a CID (profile unixfs-v1-2025) over its plaintext; tokens reach a namespace, a subtree of it, or a set of CIDs.",
 		Routes: append(routes, heads(routes)...), Prefixes: []string{prefix, "/public/id"},
-		Errors: contenthttp.Errors, CORS: d.CORS, Authenticate: d.Authenticate,
+		Errors: contenthttp.Errors, CORS: d.CORS, Authenticate: d.Authenticate, Right: httpserver.RightFiles,
 	}
 }
 

@@ -40,7 +40,7 @@ func (a *api) folderRoutes() []httpserver.Route {
 		params ...httpserver.Param,
 	) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"}, Auth: httpserver.Principal,
 			Body: body, Params: params, Handler: a.with(h),
 			Replies: []httpserver.Reply{{Status: 200, Body: reply}, {Status: 409, Doc: "Occupied, or a file and a folder would have the same name (`name_taken`)."}},
 		}

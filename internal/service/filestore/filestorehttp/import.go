@@ -33,7 +33,7 @@ func (a *api) importRoutes() []httpserver.Route {
 		return nil
 	}
 	return []httpserver.Route{{
-		Method: http.MethodPost, Pattern: prefix + "/import", Summary: "Take in a CAR", Tags: []string{"files"}, Auth: httpserver.Principal,
+		Method: http.MethodPost, Pattern: prefix + "/import", Summary: "Take in a CAR", Tags: []string{"Files"}, Auth: httpserver.Principal,
 		Doc: "Every block is checked. UnixFS files and folders become files below the path; `as=blocks` keeps the archive as one file whose blocks the IPFS gateway serves. An import that was cut short is finished by repeating it.",
 		Params: []httpserver.Param{
 			{Name: "path", In: "query", Doc: "Folder below which the files go, or the file when the root is one, or with `as=blocks` where the archive is kept; / when absent."},

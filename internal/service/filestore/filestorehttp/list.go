@@ -15,7 +15,7 @@ func (a *api) listRoutes() []httpserver.Route {
 	term := httpserver.Param{Name: "q", In: "query", Required: true, Doc: "At most 512 characters."}
 	get := func(pattern, summary string, h httpserver.Handler, body any, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"},
 			Auth:   httpserver.Principal,
 			Params: params, Replies: []httpserver.Reply{{Status: 200, Body: body}}, Handler: h,
 		}

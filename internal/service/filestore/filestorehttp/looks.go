@@ -46,7 +46,7 @@ func (a *api) lookRoutes() []httpserver.Route {
 		params ...httpserver.Param,
 	) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"},
 			Auth: httpserver.Principal, Params: append([]httpserver.Param{idParam}, params...), Handler: a.with(h),
 			Replies: []httpserver.Reply{
 				reply,

@@ -13,7 +13,7 @@ import (
 
 var (
 	pathParam   = httpserver.Param{Name: "path", In: "query", Required: true, Doc: "Absolute path of the file."}
-	intoParam   = httpserver.Param{Name: "path", In: "query", Doc: "Absolute path of the file. A form may leave it out, or name a folder by a slash at the end."}
+	intoParam   = httpserver.Param{Name: "path", In: "query", Doc: "Absolute path of the file. A form may leave it out, or name a folder by a slash at the end.", Example: "/notes/hello.txt"}
 	idParam     = httpserver.Param{Name: "id", In: "path", Required: true, Doc: "Identifier of the file."}
 	limitParam  = httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "Entries of the page: 50 unless given, at most 200."}
 	fromParam   = httpserver.Param{Name: "offset", In: "query", Schema: 0, Doc: "Entries to leave out."}
@@ -36,7 +36,7 @@ var contentReplies = []httpserver.Reply{
 func (a *api) readRoutes() []httpserver.Route {
 	get := func(pattern, summary string, h httpserver.Handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"},
 			Auth:   httpserver.Principal,
 			Params: append(params, rangeParam), Stream: true, Replies: contentReplies, Handler: h,
 		}
@@ -47,7 +47,7 @@ func (a *api) readRoutes() []httpserver.Route {
 	lines.Stream, lines.Params = false, lines.Params[:3]
 	lines.Replies = []httpserver.Reply{{Status: 200, Body: LineWindow{}}, {Status: 415, Doc: "The file is not text."}}
 	stat := httpserver.Route{
-		Method: http.MethodGet, Pattern: prefix + "/stat", Summary: "Describe the file at a path", Tags: []string{"files"}, Auth: httpserver.Principal,
+		Method: http.MethodGet, Pattern: prefix + "/stat", Summary: "Describe the file at a path", Tags: []string{"Files"}, Auth: httpserver.Principal,
 		Params:  []httpserver.Param{pathParam},
 		Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 404}}, Handler: a.with(a.stat),
 	}
@@ -137,7 +137,7 @@ func (a *api) file(w http.ResponseWriter, r *http.Request, f filestore.File, err
 
 func (a *api) publicRoutes() []httpserver.Route {
 	return []httpserver.Route{{
-		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"files"},
+		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"Files"},
 		Auth: httpserver.Public, Limit: httpserver.LimitContent,
 		Params: []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Public identifier."}}, Stream: true,
 		Replies: contentReplies,

@@ -72,18 +72,18 @@ type ShareList struct {
 func (a *api) shareRoutes() []httpserver.Route {
 	return []httpserver.Route{
 		{
-			Method: http.MethodPost, Pattern: prefix + "/shares", Summary: "Register a share link, so that it is counted and can be ended", Tags: []string{"files"},
+			Method: http.MethodPost, Pattern: prefix + "/shares", Summary: "Register a share link, so that it is counted and can be ended", Tags: []string{"Files"},
 			Auth: httpserver.Principal, Body: ShareBody{}, Replies: []httpserver.Reply{{Status: 201, Body: ShareEntry{}}},
 			Handler: a.with(a.share),
 		},
 		{
-			Method: http.MethodPost, Pattern: prefix + "/shares/plain", Summary: "Make a link that any browser and any program can open", Tags: []string{"files"},
+			Method: http.MethodPost, Pattern: prefix + "/shares/plain", Summary: "Make a link that any browser and any program can open", Tags: []string{"Files"},
 			Doc:  "The address itself is the secret: everybody who gets it reads the file or folder, until the link ends. Only the owner makes such links. They are listed, counted and ended like others; the address is told this once.",
 			Auth: httpserver.Principal, Body: PlainBody{}, Replies: []httpserver.Reply{{Status: 201, Body: PlainLink{}}},
 			Handler: a.with(a.sharePlainly),
 		},
 		{
-			Method: http.MethodPost, Pattern: prefix + "/shares/upload", Summary: "Make a link by which files are sent to a folder", Tags: []string{"files"},
+			Method: http.MethodPost, Pattern: prefix + "/shares/upload", Summary: "Make a link by which files are sent to a folder", Tags: []string{"Files"},
 			Doc: "Everybody who gets the address sends files, from any browser or by `curl -T`, until it is over: by time, by bytes, or by files (1000 unless maxFiles says). " +
 				"They see nothing of the folder and replace nothing. Only the owner makes such links. They are listed and ended like others; the address is told this once.",
 			Auth: httpserver.Principal, Body: UploadLinkBody{}, Replies: []httpserver.Reply{{Status: 201, Body: PlainLink{}}},
@@ -91,13 +91,13 @@ func (a *api) shareRoutes() []httpserver.Route {
 		},
 		{
 			Method: http.MethodGet, Pattern: prefix + "/shares", Summary: "List share links, newest first",
-			Tags: []string{"files"}, Auth: httpserver.Principal,
+			Tags: []string{"Files"}, Auth: httpserver.Principal,
 			Params: []httpserver.Param{limitParam, fromParam}, Replies: []httpserver.Reply{{Status: 200, Body: ShareList{}}},
 			Handler: a.with(a.shares),
 		},
 		{
 			Method: http.MethodDelete, Pattern: prefix + "/shares/{id}", Summary: "End a share link at once",
-			Tags: []string{"files"}, Auth: httpserver.Principal,
+			Tags: []string{"Files"}, Auth: httpserver.Principal,
 			Params: []httpserver.Param{{Name: "id", In: "path", Required: true}}, Replies: []httpserver.Reply{{Status: 204}},
 			Handler: a.with(a.endShare),
 		},

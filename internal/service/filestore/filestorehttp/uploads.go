@@ -43,7 +43,7 @@ func (a *api) uploadRoutes() []httpserver.Route {
 	id := httpserver.Param{Name: "id", In: "path", Required: true, Doc: "The upload."}
 	route := func(method, pattern, summary string, h handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: prefix + "/upload" + pattern, Summary: summary, Tags: []string{"uploads"},
+			Method: method, Pattern: prefix + "/upload" + pattern, Summary: summary, Tags: []string{"Uploads"},
 			Auth:    httpserver.Principal,
 			Params:  append(params, httpserver.Param{Name: "Tus-Resumable", In: "header", Required: true, Doc: tusVersion}),
 			Handler: a.with(u.tus(h)),
@@ -81,7 +81,7 @@ func (u *uploads) optionsRoutes() []httpserver.Route {
 	var routes []httpserver.Route
 	for pattern, allow := range map[string]string{"/upload": "OPTIONS, POST", "/upload/{id}": "DELETE, HEAD, OPTIONS, PATCH"} {
 		routes = append(routes, httpserver.Route{
-			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"uploads"},
+			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"Uploads"},
 			Auth: httpserver.Public, Limit: httpserver.LimitPages,
 			Replies: []httpserver.Reply{{Status: 204, Doc: "Tus-Version, Tus-Extension, Tus-Checksum-Algorithm and Tus-Max-Size."}},
 			Handler: func(w http.ResponseWriter, _ *http.Request) error {

@@ -12,22 +12,22 @@ func (a *api) versionRoutes() []httpserver.Route {
 	number := httpserver.Param{Name: "n", In: "path", Required: true, Schema: 0, Doc: "Version, from 1."}
 	return []httpserver.Route{
 		{
-			Method: http.MethodGet, Pattern: prefix + "/files/{id}/versions", Summary: "List a file's versions, newest first", Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + "/files/{id}/versions", Summary: "List a file's versions, newest first", Tags: []string{"Files"},
 			Auth: httpserver.Principal, Params: []httpserver.Param{idParam},
 			Replies: []httpserver.Reply{{Status: 200, Body: VersionList{}}}, Handler: a.with(a.versions),
 		},
 		{
-			Method: http.MethodGet, Pattern: prefix + "/files/{id}/versions/{n}/content", Summary: "Read a version", Tags: []string{"files"},
+			Method: http.MethodGet, Pattern: prefix + "/files/{id}/versions/{n}/content", Summary: "Read a version", Tags: []string{"Files"},
 			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, number, rangeParam}, Stream: true,
 			Replies: contentReplies, Handler: a.with(a.versionContent),
 		},
 		{
-			Method: http.MethodPost, Pattern: prefix + "/files/{id}/versions/{n}/restore", Summary: "Make a version's content the newest version", Tags: []string{"files"},
+			Method: http.MethodPost, Pattern: prefix + "/files/{id}/versions/{n}/restore", Summary: "Make a version's content the newest version", Tags: []string{"Files"},
 			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, number, onceParam, matchParam},
 			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}}, Handler: a.with(a.restoreVersion),
 		},
 		{
-			Method: http.MethodPost, Pattern: prefix + "/files/{id}/restore", Summary: "Take a file out of the trash", Tags: []string{"files"},
+			Method: http.MethodPost, Pattern: prefix + "/files/{id}/restore", Summary: "Take a file out of the trash", Tags: []string{"Files"},
 			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, {Name: "path", In: "query", Doc: "Where to; its old path unless given."}, onceParam},
 			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 409, Doc: "The path is taken."}},
 			Handler: a.with(a.restore),

@@ -24,7 +24,7 @@ func (a *api) writeRoutes() []httpserver.Route {
 	keep := httpserver.Param{Name: "keep", In: "query", Schema: 0, Doc: "How many versions stay; the namespace's setting unless given."}
 	route := func(method, pattern, summary string, h handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"Files"}, Auth: httpserver.Principal,
 			Params: append(params, onceParam, matchParam), Handler: a.with(h),
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: FileMetadata{}},

@@ -93,15 +93,19 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	h := newHandler(s, d)
 	route := func(method string) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: "/mcp", Summary: "Model Context Protocol (streamable HTTP, stateless)", Tags: []string{"mcp"},
+			Example: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+			Method:  method, Pattern: "/mcp", Summary: "Model Context Protocol (streamable HTTP, stateless)", Tags: []string{"MCP"},
 			Doc:  "JSON-RPC requests of MCP 2026-07-28 and earlier. Tokens may be used until they expire.",
 			Auth: httpserver.Principal, MaxBody: maxBody, Stream: true, BodyMedia: []string{"application/json"},
+			Params: []httpserver.Param{{
+				Name: "Accept", In: "header", Required: true, Doc: "Both kinds of answers.", Example: "application/json, text/event-stream",
+			}},
 			Replies: []httpserver.Reply{{Status: 200, Media: "application/json"}}, Handler: h.serve,
 		}
 	}
 	metadata := func(pattern string) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: pattern, Summary: "What tokens /mcp takes (RFC 9728)", Tags: []string{"mcp"},
+			Method: http.MethodGet, Pattern: pattern, Summary: "What tokens /mcp takes (RFC 9728)", Tags: []string{"MCP"},
 			Auth: httpserver.Public, Limit: httpserver.LimitPages,
 			Replies: []httpserver.Reply{{Status: 200, Body: Metadata{}}}, Handler: h.metadata,
 		}
@@ -113,6 +117,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 			metadata(metadataPath), metadata(metadataPath + "/mcp"),
 		},
 		Prefixes: []string{"/mcp"}, Errors: h.writeError, CORS: d.CORS, Authenticate: d.Authenticate,
+		Right: httpserver.RightFiles,
 	}
 }
 

@@ -75,7 +75,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 				params = append(params, httpserver.Param{Name: "path", In: "path", Required: true, Doc: "A path below it, for CAR alone."})
 			}
 			routes = append(routes, httpserver.Route{
-				Method: method, Pattern: prefix + pattern, Summary: "Read verifiable blocks", Tags: []string{"ipfs"},
+				Method: method, Pattern: prefix + pattern, Summary: "Read verifiable blocks", Tags: []string{"IPFS"},
 				Doc:  "IPFS trustless gateway: a block (`format=raw`) or a CARv1 stream (`format=car`). Public files need no credential.",
 				Auth: httpserver.Optional, Limit: httpserver.LimitContent, Params: append(params, carQuery...),
 				Stream: true, Hidden: method == http.MethodHead, Handler: a.serve,
@@ -86,6 +86,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	return httpserver.Surface{
 		Name: "ipfs", Doc: "Files as verifiable blocks, by the IPFS trustless gateway specification.",
 		Routes: routes, Prefixes: []string{prefix}, Errors: contenthttp.Errors, Authenticate: d.Authenticate, CORS: d.CORS,
+		Right: httpserver.RightFiles,
 	}
 }
 

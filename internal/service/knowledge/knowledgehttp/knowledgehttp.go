@@ -60,6 +60,7 @@ func Surfaces(s *knowledge.Service, d Deps) []httpserver.Surface {
 			Name: "collections", Doc: "Folders of the file store whose documents answer questions, and who may read them.",
 			Routes:   append(a.manageRoutes(), a.staffRoutes(managePrefix, httpserver.Principal, tags, a.staffed)...),
 			Prefixes: []string{managePrefix}, Errors: d.FileErrors, CORS: d.File, Authenticate: d.Bearing,
+			Right: httpserver.RightFiles,
 		},
 		operatorSurface(d.Inquiries),
 		a.publishSurface(),
@@ -68,7 +69,7 @@ func Surfaces(s *knowledge.Service, d Deps) []httpserver.Surface {
 
 var (
 	idParam = httpserver.Param{Name: "id", In: "path", Required: true, Doc: "Id of the collection."}
-	tags    = []string{"knowledge"}
+	tags    = []string{"Knowledge"}
 )
 
 func (a *api) askRoutes() []httpserver.Route {
@@ -98,8 +99,9 @@ func (a *api) manageRoutes() []httpserver.Route {
 	return []httpserver.Route{
 		{
 			Method: http.MethodPost, Pattern: managePrefix + "/collections", Summary: "Make a folder a collection", Tags: tags, Auth: httpserver.Principal,
-			Doc:  "Needs everything (fs/*) in the folder, and other readers than delegates a token of the folder's owner. Documents are added, changed and removed as files of the folder.",
-			Body: CollectionBody{}, Replies: []httpserver.Reply{{Status: 201, Body: CollectionEntry{}}},
+			Doc:     "Needs everything (fs/*) in the folder, and other readers than delegates a token of the folder's owner. Documents are added, changed and removed as files of the folder.",
+			Example: map[string]any{"name": "Notes", "folder": "/notes", "readers": "members"},
+			Body:    CollectionBody{}, Replies: []httpserver.Reply{{Status: 201, Body: CollectionEntry{}}},
 			Handler: a.bearing(a.create),
 		},
 		{
@@ -111,6 +113,7 @@ func (a *api) manageRoutes() []httpserver.Route {
 			Method: http.MethodPatch, Pattern: managePrefix + "/collections/{id}", Summary: "Rename a collection, or choose its readers", Tags: tags,
 			Doc:  "What is not given stays. Readers are chosen with a token of the folder's owner, not with a delegation.",
 			Auth: httpserver.Principal, Params: []httpserver.Param{idParam}, Body: ChangeBody{},
+			Example: map[string]any{"readers": "members"},
 			Replies: []httpserver.Reply{{Status: 200, Body: CollectionEntry{}}},
 			Handler: a.bearing(a.change),
 		},

@@ -59,6 +59,7 @@ func (a *api) publishSurface() httpserver.Surface {
 				Method: http.MethodPut, Pattern: publishPath + "/{id}/published", Auth: httpserver.Operator, Tags: operators, Summary: "Publish a collection",
 				Doc:    "readers is whom its owner chose, so that nothing is published to more than you saw. What is added later is published too.",
 				Params: []httpserver.Param{idParam}, Body: PublishBody{}, MaxBody: 4 << 10,
+				Example: map[string]any{"readers": "everybody"},
 				Replies: []httpserver.Reply{
 					{Status: http.StatusOK, Body: OfferedEntry{}},
 					{Status: http.StatusConflict, Doc: "The owner chose other readers meanwhile."},

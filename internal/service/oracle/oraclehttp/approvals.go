@@ -36,6 +36,7 @@ func (a *api) approvalRoutes() []httpserver.Route {
 		},
 		{
 			Method: "POST", Pattern: "/approvals/{approvalId}", Summary: "Approve or deny a call", Tags: tags, Body: AnswerBody{}, Handler: a.answerApproval,
+			Example: map[string]any{"decision": "approve"},
 			Doc: "The same answer again is 200, another one 409. The run goes on when all its calls are answered: its stream, or /runs/{runId}, tells how. " +
 				"It needs an invocation of the user's own, not one for chosen content.",
 			Params: []httpserver.Param{{Name: "approvalId", In: "path", Required: true}},

@@ -62,7 +62,7 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 	out := httpserver.Route{
 		Method: r.Method, Pattern: r.Pattern, Summary: r.Summary, Doc: r.Doc, Tags: []string{title},
 		Auth: httpserver.Principal,
-		Body: r.Body, MaxBody: r.MaxBody,
+		Body: r.Body, MaxBody: r.MaxBody, Example: r.Example,
 	}
 	if out.MaxBody == 0 {
 		out.MaxBody = maxPluginBody

@@ -91,6 +91,7 @@ func (a *api) versionRoutes() []httpserver.Route {
 		{
 			Method: "PUT", Pattern: message + "/feedback", Summary: "Say what you think of an answer", Tags: tags,
 			Params: answer, Body: FeedbackBody{}, Handler: a.setFeedback,
+			Example: map[string]any{"rating": "up"},
 			Doc:     "You alone can read the text; operators see how many answers of a model were found good or bad.",
 			Replies: []httpserver.Reply{{Status: 200, Body: FeedbackBody{}}, bad, unknown},
 		},

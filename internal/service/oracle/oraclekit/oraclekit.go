@@ -91,7 +91,9 @@ type Deps struct {
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	// Face lets programs in by other wires; nil is Authenticate.
 	Face func(httpserver.Handler) httpserver.Handler
-	CORS httpserver.CORSPolicy
+	// FaceSecurity names the ways in there, for the documentation.
+	FaceSecurity []string
+	CORS         httpserver.CORSPolicy
 	// Public are METHOD path pairs that need no credentials.
 	Public []plugin.RoutePattern
 
@@ -258,9 +260,14 @@ func (o *Oracle) faces(d Deps) []httpserver.Surface {
 		Wait:     d.AgentWait, BaseURL: d.BaseURL, Log: d.Log,
 	})
 	fd := facehttp.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}
-	return []httpserver.Surface{
-		o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)), o.Gated(uistreamface.Surface(fd)),
+	all := []httpserver.Surface{openaiface.Surface(fd), aguiface.Surface(fd), uistreamface.Surface(fd)}
+	for i := range all {
+		for j := range all[i].Routes {
+			all[i].Routes[j].Security = d.FaceSecurity
+		}
+		all[i] = o.Gated(all[i])
 	}
+	return all
 }
 
 // Gated puts the plugins' gates in front of another surface of the oracle's.

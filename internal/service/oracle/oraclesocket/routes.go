@@ -24,7 +24,7 @@ func (g *Gateway) Surface(cors httpserver.CORSPolicy) httpserver.Surface {
 func (g *Gateway) Routes() []httpserver.Route {
 	route := func(method, summary string) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: Path, Summary: summary, Tags: []string{"events"},
+			Method: method, Pattern: Path, Summary: summary, Tags: []string{"Events"},
 			Doc:  "Engine.IO 4 over long polling and WebSocket, as socket.io clients speak it. The credential travels in the CONNECT packet; a socket without a session of its user is refused with packet 44 and closed.",
 			Auth: httpserver.Public,
 			Params: []httpserver.Param{

@@ -59,7 +59,7 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 	h.lasting = newLasting(h.gated)
 	measure(g, opt.Metrics)
 	dynamic := httpserver.Route{
-		Method: http.MethodGet, Pattern: "/{protocol_prefix}/…", Summary: "Protocol queries", Tags: []string{"query"},
+		Method: http.MethodGet, Pattern: "/{protocol_prefix}/…", Summary: "Protocol queries", Tags: []string{"Protocol queries"},
 		Auth: httpserver.Public, MaxBody: maxBody, Hidden: true, Handler: h.serve,
 	}
 	surface := httpserver.Surface{
@@ -71,12 +71,12 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 		Routes: []httpserver.Route{
 			{
 				Method: http.MethodGet, Pattern: "/query/status", Summary: "Chains, nodes and cache of the query gateway",
-				Tags: []string{"query"}, Auth: httpserver.Operator, Quiet: true, Handler: h.status,
+				Tags: []string{"Protocol queries"}, Auth: httpserver.Operator, Quiet: true, Handler: h.status,
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: query.View{}}},
 			},
 			{
 				Method: http.MethodGet, Pattern: "/query/routes", Summary: "Routes of the query gateway",
-				Tags: []string{"query"}, Auth: httpserver.Operator, Quiet: true, Handler: h.routes,
+				Tags: []string{"Protocol queries"}, Auth: httpserver.Operator, Quiet: true, Handler: h.routes,
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: []query.RouteView{}}},
 			},
 		},

@@ -34,15 +34,18 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 		{Status: http.StatusTooManyRequests, Body: "", Media: mediaText, Doc: "too many requests from one address"},
 	}
 	id := []httpserver.Param{{Name: "sessionId", In: "path", Required: true, Doc: "the gateway's session identifier"}}
+	dialled := map[string]any{"sessionId": "example-session", "serviceCode": "*2233#", "phoneNumber": "+254700000001", "text": ""}
 	all := []httpserver.Route{
 		{
 			Method: http.MethodPost, Pattern: pathSession, Summary: "One input of a USSD session",
-			Doc:  "Called by the telecom gateway for every input. Sending the same text again replays the answer.",
-			Body: SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session,
+			Doc:     "Called by the telecom gateway for every input. Sending the same text again replays the answer.",
+			Example: dialled,
+			Body:    SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking, Summary: "Africa's Talking: one input",
-			Body: AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.africasTalking,
+			Example: dialled,
+			Body:    AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.africasTalking,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking + "/events", Summary: "Africa's Talking: a session is over",
@@ -81,7 +84,7 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 	all = append(all, a.dataRoutes()...)
 	for i := range all {
 		all[i].Auth = httpserver.Public
-		all[i].Tags = []string{"ussd"}
+		all[i].Tags = []string{"USSD"}
 		all[i].MaxBody = maxBody
 		all[i].Handler = a.guarded(all[i].Handler)
 	}
@@ -149,7 +152,7 @@ func (a *api) operatorRoutes() []httpserver.Route {
 	}
 	for i := range all {
 		all[i].Auth = httpserver.Operator
-		all[i].Tags = []string{"ussd operator"}
+		all[i].Tags = []string{"USSD, for operators"}
 	}
 	return all
 }

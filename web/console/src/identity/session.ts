@@ -6,6 +6,7 @@ import {
   type Capability,
   type MintedToken,
 } from "@castalia/oracles-client/wallet";
+import { operating } from "./operating";
 import type { KeptKey } from "./vault";
 
 /** Who is signed in, and which service the tokens are for. */
@@ -59,9 +60,6 @@ export async function postSigned(session: Session, url: string, body: object): P
     body: JSON.stringify(body),
   });
 }
-
-/** What says that its holder runs the deployment, as far as they have a role there. */
-const operating: Capability = { can: "operator/*", with: "ixo:operator" };
 
 const kept = new Map<string, Minted>();
 

@@ -46,7 +46,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 				params = append(params, httpserver.Param{Name: "path", In: "path", Required: true, Doc: "The file's name, or a path below the folder."})
 			}
 			routes = append(routes, httpserver.Route{
-				Method: method, Pattern: Prefix + pattern, Summary: "Open a plain link", Tags: []string{"files"},
+				Method: method, Pattern: Prefix + pattern, Summary: "Open a plain link", Tags: []string{"Files"},
 				Auth: httpserver.Public, Limit: httpserver.LimitContent,
 				Doc: "A browser gets a page; other programs, and `?dl=1`, get the file, which counts as a use of the link. Folders are always pages. " +
 					"A link for uploads is a page with a form.",

@@ -36,7 +36,7 @@ func (a *api) uploadRoutes() []httpserver.Route {
 	path := httpserver.Param{Name: "path", In: "path", Required: true, Doc: "The file's name."}
 	route := func(method, pattern, summary string, h httpserver.Handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: Prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Public,
+			Method: method, Pattern: Prefix + pattern, Summary: summary, Tags: []string{"Files"}, Auth: httpserver.Public,
 			Limit:  httpserver.LimitContent,
 			Params: append(params, secretParam), MaxBody: -1, Stream: true, // the link bounds the body
 			Replies: []httpserver.Reply{{Status: 201, Body: Arrivals{}}, {Status: 410, Doc: "The link is over."}, {Status: 413, Doc: "The link does not take that many bytes (`link_full`)."}},

@@ -59,7 +59,8 @@ func Surface(d Deps) httpserver.Surface {
 	routes := []httpserver.Route{
 		{
 			Method: "POST", Pattern: "/calls", Summary: "Make a call", Tags: tags, Body: CreateBody{}, MaxBody: maxBody, Handler: a.create,
-			Doc: "The call is pending until media flows. Its offer, answer and addresses go over the session's socket: see docs/guides/calls.md.",
+			Example: map[string]any{"callType": "audio", "sessionId": "example-session"},
+			Doc:     "The call is pending until media flows. Its offer, answer and addresses go over the session's socket: see docs/guides/calls.md.",
 			Replies: []httpserver.Reply{
 				{Status: 201, Body: Body{}},
 				bad, unknown,

@@ -34,6 +34,10 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 			Doc: "For @ag-ui/client's HttpAgent, CopilotKit and the like: the bearer is an app key or a UCAN. A thread is a session, which has the history: only what follows " +
 				"the last answer is read. The same threadId and runId again replay the run. Calls that wait for approval are interrupts; a UCAN approves them, " +
 				"an app key may only deny.",
+			Example: map[string]any{
+				"threadId": "example-thread", "runId": "example-run",
+				"messages": []any{map[string]any{"id": "1", "role": "user", "content": "Hello"}},
+			},
 			Auth: httpserver.Principal, Body: RunAgentInput{}, MaxBody: facehttp.MaxBody, Stream: true,
 			Replies: []httpserver.Reply{
 				{Status: 200, Media: "text/event-stream", Doc: "Events until RUN_FINISHED or RUN_ERROR."},

@@ -35,6 +35,9 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 			Method: "POST", Pattern: "/ai-sdk/chat", Summary: "Chat, as the AI SDK's useChat does", Tags: tags, Handler: a.chat,
 			Doc: "For DefaultChatTransport: the bearer is an app key or a UCAN. A chat is a session, which has the history: only the last message is read. " +
 				"A tool part with an approval that the user gave answers the call that waits; a UCAN approves, an app key may only deny.",
+			Example: map[string]any{"id": "example-chat", "messages": []any{map[string]any{
+				"id": "1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": "Hello"}},
+			}}},
 			Body: ChatRequest{}, MaxBody: facehttp.MaxBody, Stream: true,
 			Replies: []httpserver.Reply{
 				stream,

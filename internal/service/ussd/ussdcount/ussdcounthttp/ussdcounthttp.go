@@ -61,7 +61,7 @@ func Surface(d Deps) httpserver.Surface {
 		Method: http.MethodGet, Pattern: "/operator/ussd/figures", Summary: "How telephones are served",
 		Doc: "Sessions, where they are left, how soon each gateway is answered, what requests were refused for, and what text messages cost. " +
 			"Days are those of UTC; what nodes counted in the last seconds may be missing.",
-		Auth: httpserver.Operator, Tags: []string{"ussd operator"},
+		Auth: httpserver.Operator, Tags: []string{"USSD, for operators"},
 		Params:  []httpserver.Param{{Name: "days", In: "query", Schema: 0, Doc: "how many days back, 1 to 90; 7 when not given"}},
 		Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Report{}}, {Status: http.StatusBadRequest, Doc: "days is out of its range"}},
 		Handler: d.figures,

@@ -70,7 +70,7 @@ func Surface(e ussdeditor.Editor) httpserver.Surface {
 		},
 	}
 	for i := range all {
-		all[i].Auth, all[i].Tags = httpserver.Operator, []string{"ussd operator"}
+		all[i].Auth, all[i].Tags = httpserver.Operator, []string{"USSD, for operators"}
 		all[i].Asks, all[i].MaxBody = true, maxBody
 	}
 	return httpserver.Surface{Name: "ussd menu editor", Doc: "Drafts of telephone menus.", Routes: all}

@@ -76,7 +76,7 @@ func Surface(store ussdform.Store) httpserver.Surface {
 		},
 	}
 	for i := range all {
-		all[i].Auth, all[i].Tags = httpserver.Operator, []string{"ussd operator"}
+		all[i].Auth, all[i].Tags = httpserver.Operator, []string{"USSD, for operators"}
 	}
 	return httpserver.Surface{Name: "ussd forms", Doc: "What telephone users sent as forms, for operators.", Routes: all}
 }

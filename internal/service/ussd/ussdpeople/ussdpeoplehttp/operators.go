@@ -123,7 +123,7 @@ func Operators(people *ussdpeople.Service) httpserver.Surface {
 		},
 	}
 	for i := range routes {
-		routes[i].Auth, routes[i].Tags = httpserver.Operator, []string{"ussd operator"}
+		routes[i].Auth, routes[i].Tags = httpserver.Operator, []string{"USSD, for operators"}
 	}
 	return httpserver.Surface{Name: "ussd people", Doc: "Accounts of telephones, for operators.", Routes: routes}
 }

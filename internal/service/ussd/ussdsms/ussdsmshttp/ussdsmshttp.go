@@ -72,21 +72,23 @@ func Surface(d Deps) httpserver.Surface {
 	routes := []httpserver.Route{
 		{
 			Method: http.MethodPost, Pattern: "/api/sms/africastalking", Summary: "Africa's Talking: a text message came in", Body: AfricasTalkingMessage{},
+			Example: map[string]any{"id": "example-id", "from": "+254700000001", "to": "2233", "text": "Hello"},
 			Doc:     "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
 			Params:  []httpserver.Param{{Name: "secret", In: "query", Required: true, Doc: "SMS_SECRET"}},
 			Replies: append([]httpserver.Reply{{Status: http.StatusOK}}, refusals...), Handler: a.africasTalking,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/sms/twilio", Summary: "Twilio: a text message came in", Body: TwilioMessage{},
-			Doc:    "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
-			Params: []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
+			Example: map[string]any{"MessageSid": "example-id", "From": "+254700000001", "To": "2233", "Body": "Hello"},
+			Doc:     "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
+			Params:  []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
 			Replies: append([]httpserver.Reply{{
 				Status: http.StatusOK, Body: "", Media: "text/xml", Doc: "an empty TwiML document",
 			}}, refusals...), Handler: a.twilio,
 		},
 	}
 	for i := range routes {
-		routes[i].Auth, routes[i].Tags, routes[i].MaxBody, routes[i].BodyMedia = httpserver.Public, []string{"ussd"}, maxBody,
+		routes[i].Auth, routes[i].Tags, routes[i].MaxBody, routes[i].BodyMedia = httpserver.Public, []string{"USSD"}, maxBody,
 			[]string{mediaForm}
 		routes[i].Limiter = d.Limiter
 	}

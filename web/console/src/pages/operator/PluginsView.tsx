@@ -2,6 +2,8 @@ import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
+import { PluginSettingsForm } from "./PluginSettingsForm";
+import type { PluginSetting } from "./pluginSettings";
 
 interface PluginState {
   name: string;
@@ -10,9 +12,10 @@ interface PluginState {
   version: string;
   on: boolean;
   why: string;
+  settings: PluginSetting[];
 }
 
-/** Which plugins are on, and why. */
+/** Which plugins are on, and why, with the settings that they declare. */
 export function PluginsView() {
   const { data, error } = useLook<{ plugins: PluginState[] }>("/operator/plugins", 60_000);
   return (
@@ -33,6 +36,18 @@ export function PluginsView() {
               <span className="mono">{p.name}</span> {p.version && `${p.version} · `}
               {p.why}
             </p>
+            {p.settings.length > 0 && (
+              <details>
+                <summary>
+                  Settings{p.settings.some((s) => s.restart) && " · a start is due"}
+                </summary>
+                <PluginSettingsForm
+                  plugin={p.name}
+                  title={p.title || p.name}
+                  settings={p.settings}
+                />
+              </details>
+            )}
           </li>
         ))}
       </ul>

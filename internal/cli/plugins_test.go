@@ -1,0 +1,50 @@
+package cli_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/cli"
+)
+
+// TestPluginSettings stores settings of a deployment that is not running.
+func TestPluginSettings(t *testing.T) {
+	t.Parallel()
+	at := []string{"--data", deployed(t)}
+	for _, step := range []struct {
+		code int
+		says string
+		in   string
+		args []string
+	}{
+		{0, "MEMORY_IN_PROMPT", "", []string{"plugins"}},
+		{0, `Stored as version 1 of the document "plugins". It is in force on each node after its next start.`, "", []string{"plugins", "set", "MEMORY_IN_PROMPT=7"}},
+		{0, "Stored as version 2", "very-secret\n", []string{"plugins", "set", "SLACK_SIGNING_SECRET"}},
+		{0, "SLACK_SIGNING_SECRET        ********", "", []string{"plugins", "list"}},
+		{0, "MEMORY_IN_PROMPT            7", "", []string{"plugins"}},
+		{0, `SLACK_SIGNING_SECRET: "sealed:`, "", []string{"operator", "get", "plugins"}},
+		{0, "environment, which rules over the database", "", []string{"plugins", "list"}},
+		{1, `MEMORY_IN_PROMPT: given "99", allowed is a whole number from 0 to 20`, "", []string{"plugins", "set", "MEMORY_IN_PROMPT=99"}},
+		{1, "NOPE: no such setting of a plugin", "", []string{"plugins", "set", "NOPE=1"}},
+		{1, "PORT: no such setting of a plugin", "", []string{"plugins", "set", "PORT=1"}},
+		{1, "CLAIMS_BATCH is set by the server's environment", "", []string{"plugins", "set", "CLAIMS_BATCH=2"}},
+		{0, "Stored as version 4", "", []string{"plugins", "unset", "SLACK_SIGNING_SECRET", "MEMORY_IN_PROMPT"}},
+		{2, "set takes at least one setting", "", []string{"plugins", "set"}},
+		{2, "the value is empty", "", []string{"plugins", "set", "CLAIMS_URL="}},
+		{2, "want NAME=VALUE", "", []string{"plugins", "set", "CLAIMS_URL=x", "CLAIMS_TOKEN"}},
+		{2, `no subcommand "burn"`, "", []string{"plugins", "burn"}},
+	} {
+		env := []string{"USER=ada", "CLAIMS_BATCH=9"}
+		if strings.Contains(step.says, "which rules") { // stored while nothing ruled
+			run(t, []string{"USER=ada"}, append([]string{"plugins", "set", "CLAIMS_BATCH=3"}, at...)...)
+		}
+		var out, errs strings.Builder
+		args := append(slices.Clip(step.args), at...)
+		code := cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(step.in), Out: &out, Err: &errs, Env: env})
+		if said := out.String() + errs.String(); code != step.code || !strings.Contains(said, step.says) ||
+			strings.Contains(said, "very-secret") {
+			t.Errorf("castalia %s: %d\n%s\nwant %d with %q", strings.Join(args, " "), code, said, step.code, step.says)
+		}
+	}
+}
