@@ -121,6 +121,7 @@ var briefRoutes = []string{
 	"GET /operator/access",
 	"GET /operator/audit",
 	"GET /operator/audit/export",
+	"GET /operator/backups",
 	"GET /operator/logs",
 	"GET /operator/retention",
 	"GET /operator/settings",
@@ -249,6 +250,9 @@ var briefRoutes = []string{
 	"POST /messages/abort",
 	"POST /operator/knowledge/questions/{id}/answer",
 	"POST /operator/knowledge/questions/{id}/dismiss",
+	"POST /operator/backups",
+	"POST /operator/backups/{name}/check",
+	"POST /operator/backups/{name}/trial",
 	"POST /operator/documents/{name}/versions/{version}/restore",
 	"POST /operator/invitations",
 	"POST /operator/ussd/accounts/search",
@@ -290,6 +294,7 @@ var routesTestedElsewhere = map[string]string{
 	"GET /debug/profile/cpu":                                   "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
 	"GET /debug/profile/trace":                                 "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
 	"GET /api/fs/changes":                                      "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
+	"GET /operator/backups/{name}/archive":                     "internal/app/archiving/archiving_test.go TestADownloadEndsWithItsReader",
 	// Clients share calls: the last who leaves ends one.
 	"GET /{protocol_prefix}/…": "internal/service/query/queryhttp/faults_test.go TestTheLastAskerEndsTheCall",
 	// Programs have no other way to stop one than to hang up.

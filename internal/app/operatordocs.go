@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/app/archiving"
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
+	"github.com/castalia-org/castalia/internal/platform/backup"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordochttp"
@@ -31,6 +33,7 @@ type operatorDocs struct {
 	synonyms *operatordoc.Document[*analyse.Synonyms]
 	menus    *operatordoc.Document[*ussdbook.Book]
 	rules    *operatordoc.Document[retention.Rules]
+	backups  *operatordoc.Document[backup.Schedule]
 	shelf    *operatordoc.Shelf
 }
 
@@ -64,7 +67,11 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	return shelf, operatorDocs{d, words, menus, rules, shelf}, shelf.Load(ctx)
+	backups, err := operatordoc.Put(shelf, archiving.Document(opt.Settings.Backups))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	return shelf, operatorDocs{d, words, menus, rules, backups, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.
