@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/castalia-org/castalia/internal/cli/backupcli"
 	"github.com/castalia-org/castalia/internal/cli/fscli"
 	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
@@ -41,6 +42,7 @@ func commands() []command {
 		rotateCommand(),
 		backupCommand(),
 		restoreCommand(),
+		{name: "backups", args: backupcli.Usage, summary: backupcli.Summary, run: backupcli.Run},
 		replicaCommand(),
 		{name: "health", args: shipcli.HealthUsage, summary: shipcli.HealthSummary, run: shipcli.RunHealth},
 		{name: "settings", args: shipcli.SettingsUsage, summary: shipcli.SettingsSummary, run: shipcli.RunSettings},

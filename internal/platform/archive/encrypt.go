@@ -142,6 +142,9 @@ func NewKey() (identity, recipient string, err error) {
 	return id.String(), id.Recipient().String(), nil
 }
 
+// ErrOtherKey says nothing about the archive, but about what should open it.
+var ErrOtherKey = errors.New("the archive is not encrypted for this key or passphrase")
+
 // Decrypt returns a stream as it was before it was encrypted, and an archive that
 // is plain as it is. It asks for keys only when it needs them.
 func Decrypt(from io.Reader, ask func(Locked) (Keys, error)) (io.Reader, error) {
@@ -169,7 +172,7 @@ func Decrypt(from io.Reader, ask func(Locked) (Keys, error)) (io.Reader, error) 
 	}
 	plain, err := age.Decrypt(in, keys.identities...)
 	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
-		return nil, errors.New("the archive is not encrypted for this key or passphrase")
+		return nil, ErrOtherKey
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errCut, err)
