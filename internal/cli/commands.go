@@ -6,6 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
 	"github.com/castalia-org/castalia/internal/cli/mcpcli"
+	"github.com/castalia-org/castalia/internal/cli/peoplecli"
 	"github.com/castalia-org/castalia/internal/cli/shipcli"
 	"github.com/castalia-org/castalia/internal/cli/ucancli"
 	"github.com/castalia-org/castalia/internal/cli/ussdcli"
@@ -32,6 +33,7 @@ func commands() []command {
 		{name: "ussd", args: ussdcli.Usage, summary: ussdcli.Summary, run: ussdcli.Run},
 		membersCommand(),
 		inviteCommand(),
+		{name: "people", args: peoplecli.Usage, summary: peoplecli.Summary, run: peoplecli.Run},
 		operatorCommand(),
 		operatorsCommand(),
 		setupLinkCommand(),
