@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/app/archiving"
 	"github.com/castalia-org/castalia/internal/app/console"
 	"github.com/castalia-org/castalia/internal/app/guides"
 	"github.com/castalia-org/castalia/internal/app/measure"
@@ -70,6 +71,18 @@ func (a *App) build(ctx context.Context) error {
 	a.parts = append(a.parts, part{
 		name: "retention", surfaces: []httpserver.Surface{keeping.Surface()},
 		workers: map[string]func(context.Context) error{"sweep": keeping.Run},
+	})
+	archives, err := archiving.New(archiving.Deps{
+		DB: a.res.db, Blobs: a.res.blobs, Leases: a.res.leases, Migrations: allMigrations(), Settings: &a.opt.Settings,
+		Schedule: a.documents.backups, Ship: a.res.ship, Trail: a.inspected.Trail, Metrics: a.res.metrics,
+		Version: a.opt.Version, Log: a.opt.Log,
+	})
+	if err != nil {
+		return err
+	}
+	a.parts = append(a.parts, part{
+		name: "backups", surfaces: []httpserver.Surface{archives.Surface()}, causes: archives.Causes(),
+		workers: map[string]func(context.Context) error{"make": archives.Run},
 	})
 	if ship := a.res.ship; ship != nil {
 		a.parts = append(a.parts, part{

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/app/archiving"
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
+	"github.com/castalia-org/castalia/internal/platform/backup"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
@@ -34,6 +36,7 @@ type operatorDocs struct {
 	menus    *operatordoc.Document[*ussdbook.Book]
 	rules    *operatordoc.Document[retention.Rules]
 	plugins  *operatordoc.Document[pluginconf.Values]
+	backups  *operatordoc.Document[backup.Schedule]
 	shelf    *operatordoc.Shelf
 }
 
@@ -71,7 +74,11 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	return shelf, operatorDocs{d, words, menus, rules, plugins, shelf}, shelf.Load(ctx)
+	backups, err := operatordoc.Put(shelf, archiving.Document(opt.Settings.Backups))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/castalia-org/castalia/internal/app/telephonekit"
+	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/identity/membership"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -29,6 +29,14 @@ func usersOf(db *sqldb.DB) []lister {
 		{filestoresql.Migrations(), filestoresql.New(db).Namespaces},
 		{oraclesql.Migrations(), oraclesql.New(db).Owners},
 	}
+}
+
+// peopleSurface lets operators find people and keep them out.
+func (a *App) peopleSurface() httpserver.Surface {
+	return people.Surface(people.Deps{
+		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
+		Service: a.identity.DID(), RoleOf: a.roles.book.Held,
+	})
 }
 
 // hasUsers reports whether anybody has used this deployment.
@@ -78,7 +86,7 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 			}
 			for _, name := range some {
 				after = name
-				did := userDID(name)
+				did := people.DIDOf(name)
 				if did == "" || listed[did] {
 					continue
 				}
@@ -91,17 +99,6 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 		}
 	}
 	return nil
-}
-
-// userDID is the DID behind the name of an owner, or "" when it is no person's.
-func userDID(name string) string {
-	switch {
-	case strings.HasPrefix(name, telephonekit.User), strings.HasPrefix(name, "did:ixo:entity:"):
-		return ""
-	case strings.HasPrefix(name, "ixo1"):
-		return "did:ixo:" + name
-	}
-	return name
 }
 
 func accessText(m membership.Mode, how string, members int64) string {

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"github.com/castalia-org/castalia/internal/cli/backupcli"
 	"github.com/castalia-org/castalia/internal/cli/fscli"
 	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
 	"github.com/castalia-org/castalia/internal/cli/mcpcli"
+	"github.com/castalia-org/castalia/internal/cli/peoplecli"
 	"github.com/castalia-org/castalia/internal/cli/plugincli"
 	"github.com/castalia-org/castalia/internal/cli/shipcli"
 	"github.com/castalia-org/castalia/internal/cli/ucancli"
@@ -32,6 +34,7 @@ func commands() []command {
 		{name: "ussd", args: ussdcli.Usage, summary: ussdcli.Summary, run: ussdcli.Run},
 		membersCommand(),
 		inviteCommand(),
+		{name: "people", args: peoplecli.Usage, summary: peoplecli.Summary, run: peoplecli.Run},
 		operatorCommand(),
 		operatorsCommand(),
 		{name: "plugins", args: plugincli.Usage, summary: plugincli.Summary, run: runPlugins},
@@ -43,6 +46,7 @@ func commands() []command {
 		rotateCommand(),
 		backupCommand(),
 		restoreCommand(),
+		{name: "backups", args: backupcli.Usage, summary: backupcli.Summary, run: backupcli.Run},
 		replicaCommand(),
 		{name: "health", args: shipcli.HealthUsage, summary: shipcli.HealthSummary, run: shipcli.RunHealth},
 		{name: "settings", args: shipcli.SettingsUsage, summary: shipcli.SettingsSummary, run: shipcli.RunSettings},

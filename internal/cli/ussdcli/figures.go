@@ -18,7 +18,7 @@ func (d *desk) figures(ctx context.Context, args []string) error {
 		query.Set("days", args[0])
 	}
 	var f ussdcounthttp.Report
-	if err := d.ask(ctx, http.MethodGet, "/figures?"+query.Encode(), nil, &f); err != nil {
+	if err := d.Ask(ctx, http.MethodGet, "/figures?"+query.Encode(), nil, &f); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)

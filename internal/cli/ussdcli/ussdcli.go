@@ -3,10 +3,8 @@
 package ussdcli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,8 +49,7 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 		return err
 	}
 	fs := shell.NewFlags("ussd "+args[0], s)
-	server := shell.ServerFlag(fs, s)
-	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)")
+	at := shell.NewDesk(fs, s, "/operator/ussd")
 	sms := fs.Bool("sms", false, "reset-pin: send the first digits of the code to the account's telephone, and show the others")
 	rest, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
@@ -61,88 +58,21 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	if err := verb.Check("ussd "+args[0], rest); err != nil {
 		return err
 	}
-	d := &desk{server: strings.TrimRight(*server, "/"), token: *token, sms: *sms, out: s.Out}
+	d := &desk{Desk: at, sms: *sms, out: s.Out}
 	return verb.Run(d, ctx, rest)
 }
 
 // desk is where an operator of telephones sits.
 type desk struct {
-	server, token string
-	sms           bool
-	out           io.Writer
-}
-
-// deskTime bounds one request.
-const deskTime = 30 * time.Second
-
-// ask sends a request to the operators' routes and reads its answer.
-func (d *desk) ask(ctx context.Context, method, path string, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, deskTime)
-	defer cancel()
-	resp, err := d.send(ctx, method, path, in)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if err := json.NewDecoder(io.LimitReader(resp.Body, deskAnswer)).Decode(out); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	return nil
-}
-
-// deskAnswer bounds an answer that is not a stream.
-const deskAnswer = 16 << 20
-
-// send sends a request to the operators' routes. An answer that is returned has
-// status 200.
-func (d *desk) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
-	var body io.Reader = http.NoBody
-	if in != nil {
-		packed, err := json.Marshal(in)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(packed)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, d.server+"/operator/ussd"+path, body)
-	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
-	}
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if d.token != "" {
-		req.Header.Set("Authorization", "Bearer "+d.token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("no server at %s (is `castalia serve` running?): %w", d.server, err)
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp, nil
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode == http.StatusUnauthorized {
-		return nil, errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN")
-	}
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, deskAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	var problem struct {
-		Message string `json:"message"`
-		Error   any    `json:"error"`
-	}
-	if json.Unmarshal(answer, &problem) == nil && problem.Message != "" {
-		return nil, errors.New(problem.Message)
-	}
-	return nil, fmt.Errorf("the server answers %d: %s", resp.StatusCode, answer)
+	*shell.Desk
+	sms bool
+	out io.Writer
 }
 
 // forms lists the forms that telephones sent, or prints one as CSV.
 func (d *desk) forms(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		resp, err := d.send(ctx, http.MethodGet, "/forms/"+url.PathEscape(args[0])+"/csv", nil)
+		resp, err := d.Send(ctx, http.MethodGet, "/forms/"+url.PathEscape(args[0])+"/csv", nil)
 		if err != nil {
 			return err
 		}
@@ -151,7 +81,7 @@ func (d *desk) forms(ctx context.Context, args []string) error {
 		return err
 	}
 	var list ussdformhttp.FormList
-	if err := d.ask(ctx, http.MethodGet, "/forms", nil, &list); err != nil {
+	if err := d.Ask(ctx, http.MethodGet, "/forms", nil, &list); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
@@ -174,7 +104,7 @@ func (d *desk) accounts(ctx context.Context, args []string) error {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	for {
 		var list ussdpeoplehttp.AccountList
-		if err := d.ask(ctx, http.MethodPost, "/accounts/search", q, &list); err != nil {
+		if err := d.Ask(ctx, http.MethodPost, "/accounts/search", q, &list); err != nil {
 			return err
 		}
 		for _, a := range list.Accounts {
@@ -198,7 +128,7 @@ func (d *desk) resetPIN(ctx context.Context, args []string) error {
 		path = "/reset-pin/sms"
 	}
 	var told ussdpeople.Told
-	if err := d.ask(ctx, http.MethodPost, accountAt(args[0], path), nil, &told); err != nil {
+	if err := d.Ask(ctx, http.MethodPost, accountAt(args[0], path), nil, &told); err != nil {
 		return err
 	}
 	if told.Sent > 0 {
@@ -219,7 +149,7 @@ func (d *desk) move(ctx context.Context, args []string) error {
 
 func (d *desk) done(ctx context.Context, path string, in any, word string) error {
 	var done ussdpeoplehttp.Done
-	if err := d.ask(ctx, http.MethodPost, path, in, &done); err != nil {
+	if err := d.Ask(ctx, http.MethodPost, path, in, &done); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(d.out, "%s: %s\n", done.Account, word)
@@ -228,7 +158,7 @@ func (d *desk) done(ctx context.Context, path string, in any, word string) error
 
 func (d *desk) erase(ctx context.Context, args []string) error {
 	var receipt ussdpeople.Receipt
-	if err := d.ask(ctx, http.MethodPost, accountAt(args[0], "/erase"), nil, &receipt); err != nil {
+	if err := d.Ask(ctx, http.MethodPost, accountAt(args[0], "/erase"), nil, &receipt); err != nil {
 		return err
 	}
 	e := json.NewEncoder(d.out)
@@ -242,7 +172,7 @@ func (d *desk) acts(ctx context.Context, args []string) error {
 		query.Set("account", args[0])
 	}
 	var list ussdpeoplehttp.ActList
-	if err := d.ask(ctx, http.MethodGet, "/acts?"+query.Encode(), nil, &list); err != nil {
+	if err := d.Ask(ctx, http.MethodGet, "/acts?"+query.Encode(), nil, &list); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)

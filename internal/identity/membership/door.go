@@ -56,6 +56,10 @@ type Door struct {
 	// leaves, so that an answer that was looked up before is not remembered.
 	members atomic.Pointer[recent.Map[string, struct{}]]
 
+	// blocked is who is kept out, all of them, by the feed. The map is never changed, but
+	// replaced.
+	blocked atomic.Pointer[map[string]bool]
+
 	mu      sync.Mutex
 	watches map[*watch]struct{}
 }
@@ -99,11 +103,19 @@ func (d *Door) Announce(ctx context.Context) {
 // Admit implements identity.Door. A principal is let in by its own membership,
 // or when every authority that it has proved is a member's.
 func (d *Door) Admit(ctx context.Context, p identity.Principal) (sponsor string, err error) {
-	if d.cfg.Mode == Open {
-		return p.DID, nil
-	}
 	if err := d.news.Current(ctx); err != nil {
 		return "", err
+	}
+	return d.allow(ctx, p)
+}
+
+// allow lets in whom nobody keeps out and for whom somebody answers.
+func (d *Door) allow(ctx context.Context, p identity.Principal) (sponsor string, err error) {
+	if err := d.admits(p); err != nil {
+		return "", err
+	}
+	if d.cfg.Mode == Open {
+		return p.DID, nil
 	}
 	return d.vouch(ctx, p)
 }
@@ -187,6 +199,7 @@ func (d *Door) read(ctx context.Context) (more bool, err error) {
 	for i, g := range gone {
 		left[i] = g.DID
 	}
+	d.keepOut(gone)
 	if len(gone) > 0 {
 		d.members.Store(recent.New[string, struct{}](rememberedMembers))
 		d.cursor = gone[len(gone)-1].Feed
@@ -208,7 +221,7 @@ func (d *Door) showOut(ctx context.Context, left []string) {
 	}
 	d.mu.Unlock()
 	for _, w := range concerned {
-		if _, err := d.vouch(ctx, w.p); err == nil {
+		if _, err := d.allow(ctx, w.p); err == nil {
 			continue
 		}
 		d.mu.Lock()
@@ -222,22 +235,17 @@ func (d *Door) showOut(ctx context.Context, left []string) {
 }
 
 func concerns(p identity.Principal, left []string) bool {
-	return slices.Contains(left, p.DID) || slices.ContainsFunc(p.Roots(), func(root string) bool {
-		return slices.Contains(left, root)
-	})
+	return slices.ContainsFunc(wordsOf(p), func(did string) bool { return slices.Contains(left, did) })
 }
 
 // OnLeave implements identity.Door.
 func (d *Door) OnLeave(p identity.Principal, end func()) (stop func()) {
-	if d.cfg.Mode == Open {
-		return func() {}
-	}
 	// Somebody may have left since the principal was let in: then it is not
 	// remembered, and the next reading looks again.
 	w := &watch{p: p, end: end}
 	d.mu.Lock()
 	d.watches[w] = struct{}{}
-	w.unsure = !d.remembers(p.Sponsor)
+	w.unsure = d.cfg.Mode == Open || !d.remembers(p.Sponsor)
 	d.mu.Unlock()
 	return func() {
 		d.mu.Lock()

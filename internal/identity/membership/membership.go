@@ -69,6 +69,8 @@ type Member struct {
 type Departure struct {
 	Feed int64
 	DID  string
+	// Blocked and Unblocked say that it is a block, or the end of one.
+	Blocked, Unblocked bool
 }
 
 // Invitation lets a number of people in for a while.
@@ -117,9 +119,22 @@ type Store interface {
 	Members(ctx context.Context, after string, limit int) ([]Member, error)
 	// CountMembers returns how many there are.
 	CountMembers(ctx context.Context) (int64, error)
-	// Departures lists who was removed with a higher number, in order of number.
+	// Departures lists who was removed, blocked or unblocked with a higher number, in order of number.
 	// One that becomes visible has a higher number than all that were visible.
 	Departures(ctx context.Context, after int64, limit int) ([]Departure, error)
+	// Block keeps a DID out and enters that into the feed; a later one replaces it.
+	Block(ctx context.Context, b Block) error
+	// Unblock ends a block and enters that into the feed; false says that there was none.
+	Unblock(ctx context.Context, did string, at time.Time) (ended bool, err error)
+	// Blocked returns the block of a DID; nil: there is none.
+	Blocked(ctx context.Context, did string) (*Block, error)
+	// BlockedDIDs lists who is kept out in order of DID, after one.
+	BlockedDIDs(ctx context.Context, after string, limit int) ([]string, error)
+	// Member returns a member; nil: the DID is none.
+	Member(ctx context.Context, did string) (*Member, error)
+	// MembersNoted lists members whose note begins with a text, whatever the case of its
+	// English letters, in order of note.
+	MembersNoted(ctx context.Context, begins string, limit int) ([]Member, error)
 	// AddInvitation stores an invitation.
 	AddInvitation(ctx context.Context, i Invitation) error
 	// Invitations lists invitations, the newest first, before a time.

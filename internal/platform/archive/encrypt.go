@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"filippo.io/age"
@@ -50,6 +51,32 @@ func LockTo(texts ...string) (Lock, error) {
 		return Lock{}, errors.New("no recipient is named")
 	}
 	return lock, nil
+}
+
+// Recipients is for how many an archive is encrypted.
+func (l Lock) Recipients() int { return len(l.recipients) }
+
+// maxHeader bounds the lines before an encrypted stream.
+const maxHeader = 64 << 10
+
+// LockedFor reads the header of an archive that is encrypted for keys, and returns for how
+// many. Whether they are the right ones, only who has one of them can tell.
+func LockedFor(from io.Reader) (int, error) {
+	in := bufio.NewReaderSize(io.LimitReader(from, maxHeader), 4<<10)
+	keys := 0
+	for first := true; ; first = false {
+		line, err := in.ReadString('\n')
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%w: its header has no end", errCut)
+		case first && line != ageIntro:
+			return 0, errors.New("the archive is not encrypted")
+		case strings.HasPrefix(line, "--- "):
+			return keys, nil
+		case strings.HasPrefix(line, "-> "):
+			keys++
+		}
+	}
 }
 
 // minPassphrase is the least number of characters under which something with keys in it
@@ -115,6 +142,9 @@ func NewKey() (identity, recipient string, err error) {
 	return id.String(), id.Recipient().String(), nil
 }
 
+// ErrOtherKey says nothing about the archive, but about what should open it.
+var ErrOtherKey = errors.New("the archive is not encrypted for this key or passphrase")
+
 // Decrypt returns a stream as it was before it was encrypted, and an archive that
 // is plain as it is. It asks for keys only when it needs them.
 func Decrypt(from io.Reader, ask func(Locked) (Keys, error)) (io.Reader, error) {
@@ -142,7 +172,7 @@ func Decrypt(from io.Reader, ask func(Locked) (Keys, error)) (io.Reader, error) 
 	}
 	plain, err := age.Decrypt(in, keys.identities...)
 	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
-		return nil, errors.New("the archive is not encrypted for this key or passphrase")
+		return nil, ErrOtherKey
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errCut, err)

@@ -44,6 +44,9 @@ type PutOptions struct {
 	Known bool
 	// CreateOnly refuses to replace an object.
 	CreateOnly bool
+	// Large says that the body may have hundreds of gigabytes: a store may then take more
+	// memory for it.
+	Large bool
 }
 
 // Sized returns the options for a body of known length.

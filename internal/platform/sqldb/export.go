@@ -18,7 +18,7 @@ const exportChunk = 1 << 20
 // passing tables hold what means nothing elsewhere: who works on what now.
 // Version tables are compared, not copied.
 func passing(table string) bool {
-	return table == "platform_leases" || table == "platform_slots" || strings.HasSuffix(table, "_migrations")
+	return table == "platform_leases" || table == "platform_slots" || table == "platform_backups" || strings.HasSuffix(table, "_migrations")
 }
 
 // Export hands out every row of every table, as they are at one moment, in

@@ -112,10 +112,14 @@ func (s *Store) CountMembers(ctx context.Context) (n int64, err error) {
 
 // Departures implements membership.Store.
 func (s *Store) Departures(ctx context.Context, after int64, limit int) ([]membership.Departure, error) {
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT left_feed, did FROM membership_members
-		WHERE left_feed > $1 ORDER BY left_feed LIMIT $2`, after, limit)
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT n, did, kind FROM (
+		SELECT left_feed AS n, did, 0 AS kind FROM membership_members WHERE left_feed > $1
+		UNION ALL SELECT feed, did, CASE WHEN ended_ms = 0 THEN 1 ELSE 2 END FROM membership_blocks WHERE feed > $1
+		) AS news ORDER BY n LIMIT $2`, after, limit)
 	return collect(rows, err, func(rows *sql.Rows) (d membership.Departure, err error) {
-		err = rows.Scan(&d.Feed, &d.DID)
+		var kind int
+		err = rows.Scan(&d.Feed, &d.DID, &kind)
+		d.Blocked, d.Unblocked = kind == 1, kind == 2
 		return d, err
 	})
 }

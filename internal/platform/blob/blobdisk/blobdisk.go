@@ -43,8 +43,8 @@ func New(dir string) (*Store, error) {
 	return &Store{dir}, nil
 }
 
-// Beside opens a folder that another process may be using, to read from it: what
-// that process is writing is left alone.
+// Beside opens a folder that another process may be using: what that process is
+// writing is left alone.
 func Beside(dir string) *Store { return &Store{dir} }
 
 // Put implements blob.Store.
@@ -69,6 +69,11 @@ func (s *Store) Put(ctx context.Context, key string, body io.Reader, opt blob.Pu
 // writeTemp writes and syncs body, and returns the file's name.
 func (s *Store) writeTemp(ctx context.Context, body io.Reader) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, tempDir), "put-*")
+	if errors.Is(err, fs.ErrNotExist) { // nobody has written beside this process yet
+		if err = os.Mkdir(filepath.Join(s.dir, tempDir), 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			f, err = os.CreateTemp(filepath.Join(s.dir, tempDir), "put-*")
+		}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -96,5 +97,19 @@ func TestABodyThatFailsLateLeavesNothing(t *testing.T) {
 	}
 	if _, err := s.Stat(t.Context(), "k"); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("stat: %v", err)
+	}
+}
+
+// Several processes may write to one folder that none of them has opened alone.
+func TestBesideWritesToo(t *testing.T) {
+	t.Parallel()
+	s := blobdisk.Beside(t.TempDir())
+	for range 2 {
+		if _, err := s.Put(t.Context(), "a/b", strings.NewReader("x"), blob.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := s.Stat(t.Context(), "a/b"); err != nil || info.Size != 1 {
+		t.Errorf("%+v, %v", info, err)
 	}
 }

@@ -1,6 +1,9 @@
 package blobs3_test
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -15,6 +18,31 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	testenv.Need(t, "s3")
 	blobtest.Contract(t, func(t *testing.T) blob.Store { return blobs3test.Open(t) })
+}
+
+// One that was announced as large comes back as it was, whatever number of parts it has.
+func TestLargeObjectsAreWhole(t *testing.T) {
+	t.Parallel()
+	testenv.Need(t, "s3")
+	s := blobs3test.Open(t)
+	for _, size := range []int{100, 5 << 20, 6 << 20, 64 << 20, 64<<20 + 7} {
+		body := make([]byte, size)
+		for i := range body {
+			body[i] = byte(i % 251)
+		}
+		info, err := s.Put(t.Context(), "large", bytes.NewReader(body), blob.PutOptions{Large: true})
+		if err != nil || info.Size != int64(size) {
+			t.Fatalf("%d bytes became %d: %v", size, info.Size, err)
+		}
+		from, err := s.Get(t.Context(), "large", 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(from)
+		if err = errors.Join(err, from.Close()); err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%d bytes came back as %d others: %v", size, len(got), err)
+		}
+	}
 }
 
 func open(t *testing.T, c blobs3.Config) *blobs3.Store {

@@ -15,10 +15,11 @@ import (
 )
 
 // partSize is the smallest that S3 allows: it is the memory that a Put takes.
-// maxParts of them are the largest object.
+// maxParts of them are the largest object, and of largePart where one was announced.
 const (
-	partSize = 5 << 20
-	maxParts = 10_000
+	partSize  = 5 << 20
+	largePart = 64 << 20
+	maxParts  = 10_000
 )
 
 // smallBody is read ahead, so that small objects need no buffer of a part.
@@ -63,7 +64,23 @@ func (s *Store) put(ctx context.Context, name string, body io.Reader, opt blob.P
 	case err != nil:
 		return 0, err
 	}
+	if opt.Large {
+		return s.putLarge(ctx, name, *buf, body, opt)
+	}
 	return s.putParts(ctx, name, *buf, body, opt)
+}
+
+// putLarge stores what was read of a body and the rest of it in larger parts.
+func (s *Store) putLarge(ctx context.Context, name string, head []byte, body io.Reader,
+	opt blob.PutOptions,
+) (int64, error) {
+	buf := make([]byte, largePart)
+	n := copy(buf, head)
+	more, err := blob.Fill(body, buf[n:])
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	return s.putParts(ctx, name, buf[:n+more], body, opt)
 }
 
 // putWhole stores data in one request.

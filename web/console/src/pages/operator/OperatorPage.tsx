@@ -9,6 +9,7 @@ import { Skeleton } from "../../shell/Skeleton";
 import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
 import { AccountsView } from "./AccountsView";
 import { AuditView } from "./AuditView";
+import { BackupsView } from "./BackupsView";
 import { HealthView } from "./HealthView";
 import { KnowledgeView } from "./KnowledgeView";
 import { LogsView } from "./LogsView";
@@ -57,6 +58,7 @@ const views: View[] = [
   { path: "people", title: "People", page: () => <PeopleView /> },
   { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
   { path: "settings", title: "Settings", page: () => <SettingsView /> },
+  { path: "backups", title: "Backups", page: () => <BackupsView /> },
   { path: "retention", title: "Retention", page: () => <RetentionView /> },
   { path: "logs", title: "Logs", page: () => <LogsView /> },
   { path: "audit", title: "Audit trail", page: () => <AuditView /> },

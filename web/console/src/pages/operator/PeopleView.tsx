@@ -10,6 +10,7 @@ import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { ask, useLook } from "./api";
+import { FindPeopleCard } from "./FindPeopleCard";
 import { InvitationsCard } from "./InvitationsCard";
 import {
   doorOf,
@@ -50,6 +51,7 @@ export function PeopleView() {
         <InvitationsCard mayChange={me.data.role !== "viewer"} />
         <RolesCard operators={known} me={me.data} />
       </div>
+      <FindPeopleCard mayChange={me.data.role !== "viewer"} />
       <MembersCard door={door.data} operators={known} mayChange={me.data.role !== "viewer"} />
     </div>
   );
@@ -116,7 +118,7 @@ function MembersCard(props: { door: Access; operators: Operator[]; mayChange: bo
           onClose={() => setLeaving(undefined)}
         >
           {door.access === "open"
-            ? "Everybody may come in here, so they still can. "
+            ? "Everybody may come in here, so they still can: block them to keep them out. "
             : "Within a second every node refuses them and what they delegated. "}
           What they stored stays, and they can be added again.
         </Confirm>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { doorOf, membersAfter, usageOf, usesOf } from "./people";
+import { doorOf, membersAfter, nameOf, peopleAfter, standingOf, usageOf, usesOf } from "./people";
 
 test("members are read page by page", () => {
   expect(membersAfter("")).toBe("/operator/members?limit=50");
@@ -27,4 +27,17 @@ test("an invitation says how far it is used", () => {
   const made = { id: "i", uses: 1, maxUses: 5, expires: "2026-11-24T00:00:00.000Z" };
   expect(usesOf(made)).toBe("1 of 5 used");
   expect(usesOf({ ...made, over: "was withdrawn" })).toBe("1 of 5 used; it was withdrawn");
+});
+
+test("people are found by what was typed, and their standing is told", () => {
+  expect(peopleAfter("", "")).toBe("/operator/people?limit=50");
+  expect(peopleAfter("Ada & co", "did:x")).toBe(
+    "/operator/people?limit=50&search=Ada+%26+co&after=did%3Ax",
+  );
+  const ada = { did: "did:key:z6MkAda", note: "Ada", member: true };
+  expect(nameOf(ada)).toBe("Ada");
+  expect(standingOf(ada)).toBe("member");
+  const at = new Date().toISOString();
+  const blocked = { did: "did:key:z", member: false, blocked: { at, by: "o", note: "spam" } };
+  expect(standingOf(blocked)).toBe("no member, blocked just now: spam");
 });

@@ -1,3 +1,5 @@
+import { ago, short } from "../../shell/format";
+
 /** Who may come in: what GET /operator/access says. */
 export interface Access {
   access: "open" | "invite" | "closed";
@@ -58,6 +60,25 @@ export interface Usage {
   };
 }
 
+/** Somebody who has something here. */
+export interface Person {
+  did: string;
+  note?: string;
+  member: boolean;
+  role?: string;
+  added?: string;
+  blocked?: { at: string; by: string; note?: string };
+}
+
+/** What GET /operator/people says. */
+export interface People {
+  people: Person[];
+  next?: string;
+  /** A search by note has more than are shown. */
+  more?: boolean;
+}
+
+export const peoplePath = "/operator/people";
 export const membersPath = "/operator/members";
 export const operatorsPath = "/operator/operators";
 export const invitationsPath = "/operator/invitations";
@@ -71,12 +92,33 @@ export function membersAfter(did: string): string {
   return `${membersPath}?${asked}`;
 }
 
+export function peopleAfter(search: string, after: string): string {
+  const asked = new URLSearchParams({ limit: String(page) });
+  if (search) asked.set("search", search);
+  if (after) asked.set("after", after);
+  return `${peoplePath}?${asked}`;
+}
+
+export function nameOf({ did, note }: Person): string {
+  return note || short(did, 16, 6);
+}
+
+/** How somebody stands here, in words. */
+export function standingOf({ member, role, added, blocked }: Person): string {
+  const parts = [
+    role ?? (member ? "member" : "no member"),
+    ...(added ? [`came ${ago(added)}`] : []),
+    ...(blocked ? [`blocked ${ago(blocked.at)}${blocked.note ? `: ${blocked.note}` : ""}`] : []),
+  ];
+  return parts.join(", ");
+}
+
 /** The door in words, as far as this page can say. */
 export function doorOf({ access, named }: Access): string {
   const byName = named > 0 ? ` ACCESS_DIDS names ${named.toLocaleString("en")} more.` : "";
   switch (access) {
     case "open":
-      return `Everybody who makes a key may come in, so nobody can be kept out here.${byName}`;
+      return `Everybody who makes a key may come in, but for those whom you block.${byName}`;
     case "invite":
       return `Members may come in, and whoever has an invitation.${byName}`;
     case "closed":

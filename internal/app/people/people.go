@@ -1,0 +1,256 @@
+// Package people lets operators find who uses a deployment, and keep somebody out.
+//
+// Who they are is known by what they have here: a membership, files, conversations,
+// delegations, or a block. Each of those has them in order, so that a page reads as many
+// rows as it shows, whatever else is there.
+package people
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity/membership"
+	"github.com/castalia-org/castalia/internal/identity/operators"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// The bounds of a page and of a search.
+const (
+	usualPage, mostPage = 50, 200
+	maxSearch           = 200
+)
+
+// List pages through names, in order of their bytes.
+type List func(ctx context.Context, after string, limit int) ([]string, error)
+
+// Deps is what people stand on.
+type Deps struct {
+	Book *membership.Book
+	// Announce makes every node look who may come in.
+	Announce func(ctx context.Context)
+	// Lists are those who have something stored.
+	Lists []List
+	// RoleOf returns the role of a DID.
+	RoleOf func(ctx context.Context, did string) (operators.Role, error)
+	// Service is the deployment's own DID.
+	Service string
+}
+
+// Person is what operators see of somebody.
+type Person struct {
+	DID string `json:"did"`
+	// Note reminds of who it is, where they are a member.
+	Note   string `json:"note,omitempty"`
+	Member bool   `json:"member"`
+	// Invitation is the one by which they came.
+	Invitation string         `json:"invitation,omitempty"`
+	Added      *time.Time     `json:"added,omitempty"`
+	Role       operators.Role `json:"role,omitempty"`
+	Blocked    *Block         `json:"blocked,omitempty"`
+}
+
+// Block is that somebody is kept out.
+type Block struct {
+	At   time.Time `json:"at"`
+	By   string    `json:"by"`
+	Note string    `json:"note,omitempty"`
+}
+
+// Page is the body of GET /operator/people.
+type Page struct {
+	People []Person `json:"people"`
+	// Next continues the list; it is empty at its end.
+	Next string `json:"next,omitempty"`
+	// More says that a search by note has more than are shown.
+	More bool `json:"more,omitempty"`
+}
+
+// NewBlock is the body of PUT /operator/people/{did}/block.
+type NewBlock struct {
+	// Note says why, for operators.
+	Note string `json:"note,omitempty"`
+}
+
+// Surface returns the routes.
+func Surface(d Deps) httpserver.Surface {
+	tags := []string{"Operators"}
+	did := []httpserver.Param{{Name: "did", In: "path", Required: true, Doc: "The person's DID."}}
+	return httpserver.Surface{Name: "people", Doc: "Who uses this deployment.", Routes: []httpserver.Route{
+		{
+			Method: http.MethodGet, Pattern: "/operator/people", Auth: httpserver.Operator, Tags: tags,
+			Summary: "People", Doc: "Members, who has something stored here, and who is blocked. Telephones are not among them.",
+			Params: []httpserver.Param{
+				{Name: "search", In: "query", Doc: "How their DID begins, or their note."},
+				{Name: "after", In: "query", Doc: "`next` of the page before."},
+				{Name: "limit", In: "query", Schema: 0, Doc: "At most 200, usually 50."},
+			},
+			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Page{}}}, Handler: d.list,
+		},
+		{
+			Method: http.MethodPut, Pattern: "/operator/people/{did}/block", Auth: httpserver.Operator, Tags: tags, Params: did,
+			Summary: "Block somebody", Doc: "Every node refuses them, and what they delegated, within a second, also where everybody may come in; open streams and sockets end. What they stored stays.",
+			Body: NewBlock{}, Replies: []httpserver.Reply{
+				{Status: http.StatusOK, Body: Person{}}, {Status: http.StatusConflict, Doc: "They have a role, or are the deployment itself."},
+			}, Handler: d.block,
+		},
+		{
+			Method: http.MethodDelete, Pattern: "/operator/people/{did}/block", Auth: httpserver.Operator, Tags: tags, Params: did,
+			Summary: "End a block", Doc: "They may come in again as others may.",
+			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Person{}}}, Handler: d.unblock,
+		},
+	}}
+}
+
+func (d Deps) list(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	limit := usualPage
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > mostPage {
+			return fault.Newf(fault.Invalid, "limit: given %.20q, allowed are 1 to %d", text, mostPage)
+		}
+		limit = n
+	}
+	search := strings.TrimSpace(q.Get("search"))
+	if len(search) > maxSearch {
+		return fault.Newf(fault.Invalid, "search: %d bytes, allowed are %d", len(search), maxSearch)
+	}
+	page, err := d.Page(r.Context(), search, q.Get("after"), limit)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, page)
+}
+
+// Page returns people in order of DID whose DID begins with a search, or those whose note does.
+func (d Deps) Page(ctx context.Context, search, after string, limit int) (Page, error) {
+	if search != "" && !strings.HasPrefix(search, "did:") {
+		return d.noted(ctx, search, limit)
+	}
+	lists := append([]List{d.members, d.Book.BlockedDIDs}, d.Lists...)
+	var names []string
+	for _, list := range lists {
+		some, err := list(ctx, max(after, below(search)), limit+1)
+		if err != nil {
+			return Page{}, err
+		}
+		for _, name := range some {
+			if strings.HasPrefix(name, search) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	page := Page{People: []Person{}}
+	if len(names) > limit {
+		names = names[:limit]
+		page.Next = names[limit-1]
+	}
+	for _, name := range names {
+		did := DIDOf(name)
+		if did == "" || did == d.Service {
+			continue
+		}
+		p, err := d.person(ctx, did)
+		if err != nil {
+			return Page{}, err
+		}
+		page.People = append(page.People, p)
+	}
+	return page, nil
+}
+
+// below is a text that is smaller than all that begin with another, and larger than nearly all
+// that do not: no sign of a DID is larger than a tilde.
+func below(prefix string) string {
+	if prefix == "" {
+		return ""
+	}
+	last := len(prefix) - 1
+	return prefix[:last] + string(rune(prefix[last]-1)) + "~"
+}
+
+func (d Deps) members(ctx context.Context, after string, limit int) ([]string, error) {
+	list, err := d.Book.Members(ctx, after, limit)
+	names := make([]string, len(list))
+	for i, m := range list {
+		names[i] = m.DID
+	}
+	return names, err
+}
+
+func (d Deps) noted(ctx context.Context, begins string, limit int) (Page, error) {
+	list, err := d.Book.MembersNoted(ctx, begins, limit+1)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{People: []Person{}, More: len(list) > limit}
+	for _, m := range list[:min(len(list), limit)] {
+		p, err := d.person(ctx, m.DID)
+		if err != nil {
+			return Page{}, err
+		}
+		page.People = append(page.People, p)
+	}
+	return page, nil
+}
+
+func (d Deps) person(ctx context.Context, did string) (Person, error) {
+	p := Person{DID: did}
+	m, block, err := d.Book.Standing(ctx, did)
+	if err != nil {
+		return p, err
+	}
+	if m != nil {
+		p.Note, p.Member, p.Invitation, p.Added = m.Note, true, m.Invite, &m.Added
+	}
+	if block != nil {
+		p.Blocked = &Block{At: block.At, By: block.By, Note: block.Note}
+	}
+	p.Role, err = d.RoleOf(ctx, did)
+	return p, err
+}
+
+func (d Deps) block(w http.ResponseWriter, r *http.Request) error {
+	var body NewBlock
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
+		return err
+	}
+	ctx, did := r.Context(), r.PathValue("did")
+	role, err := d.RoleOf(ctx, did)
+	switch {
+	case err != nil:
+		return err
+	case did == d.Service:
+		return fault.New(fault.Conflict, "This is the deployment itself.")
+	case role != operators.None:
+		return fault.Newf(fault.Conflict, "They are %s here: an owner takes that away first", role).WithCode("has_role")
+	}
+	if _, err := d.Book.Block(ctx, did, body.Note, httpserver.OperatorOf(ctx).Name); err != nil {
+		return err
+	}
+	return d.answer(w, r, did)
+}
+
+func (d Deps) unblock(w http.ResponseWriter, r *http.Request) error {
+	did := r.PathValue("did")
+	if err := d.Book.Unblock(r.Context(), did); err != nil {
+		return err
+	}
+	return d.answer(w, r, did)
+}
+
+func (d Deps) answer(w http.ResponseWriter, r *http.Request, did string) error {
+	d.Announce(r.Context())
+	p, err := d.person(r.Context(), did)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, p)
+}

@@ -1,0 +1,101 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// deskTime bounds one request of a desk that is not a stream.
+	deskTime = 30 * time.Second
+	// deskAnswer bounds an answer that is not a stream.
+	deskAnswer = 16 << 20
+)
+
+// Desk is where an operator sits: it asks the operators' routes of a server.
+type Desk struct {
+	server, token *string
+	root          string
+}
+
+// NewDesk registers the flags of a desk that asks below a path.
+func NewDesk(fs *flag.FlagSet, s IO, root string) *Desk {
+	return &Desk{
+		server: ServerFlag(fs, s), token: fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)"), root: root,
+	}
+}
+
+// Ask sends a request and reads its answer.
+func (d *Desk) Ask(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, deskTime)
+	defer cancel()
+	resp, err := d.Send(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, deskAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return nil
+}
+
+// Send sends a request, with headers as names and values. An answer that is returned is
+// one of success.
+func (d *Desk) Send(ctx context.Context, method, path string, in any, header ...string) (*http.Response, error) {
+	var body io.Reader = http.NoBody
+	if in != nil {
+		packed, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(packed)
+	}
+	server := strings.TrimRight(*d.server, "/")
+	req, err := http.NewRequestWithContext(ctx, method, server+d.root+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	if *d.token != "" {
+		req.Header.Set("Authorization", "Bearer "+*d.token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no server at %s (is `castalia serve` running?): %w", server, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusUnauthorized {
+		return nil, errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN")
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, deskAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	var problem struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(answer, &problem) == nil && problem.Message != "" {
+		return nil, errors.New(problem.Message)
+	}
+	return nil, fmt.Errorf("the server answers %d: %s", resp.StatusCode, answer)
+}

@@ -1,0 +1,89 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+// look remembers how the last jobs went, for those who ask often.
+func (k *Keeper) look(ctx context.Context) error {
+	jobs, err := k.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	k.seen.Store(&jobs)
+	for _, j := range jobs {
+		if j.Kind == Make && j.State == Done {
+			k.lastGood.Store(max(k.lastGood.Load(), j.Ended.Unix()))
+			break
+		}
+	}
+	return nil
+}
+
+// Trouble says what is wrong with backups; nothing means that they work. What follows a
+// semicolon is detail.
+func (k *Keeper) Trouble() []string {
+	every := k.Schedule().Every
+	if k.Place == nil {
+		if every > 0 {
+			return []string{"a schedule is set, and no place; set BACKUP_URL and BACKUP_RECIPIENTS"}
+		}
+		return nil
+	}
+	var out []string
+	known := map[string]bool{}
+	for _, j := range k.recent() {
+		if j.Ended == nil || known[j.Kind] {
+			continue
+		}
+		known[j.Kind] = true
+		if j.State != Failed {
+			continue
+		}
+		text := "the last backup failed"
+		if j.Kind == Verify {
+			text = "the last check of a backup failed"
+		}
+		out = append(out, fmt.Sprintf("%s; %s, at %s: %s", text, j.Name, j.Ended.Format(time.RFC3339), j.Problem))
+	}
+	return out
+}
+
+// Measure shows operators how backups go.
+func (k *Keeper) Measure(m *telemetry.Metrics) {
+	m.GaugeFunc("backup_last_success_timestamp_seconds", "When a backup was last made, in seconds since 1970; 0 is never, as far as is remembered.", func() float64 {
+		return float64(k.lastGood.Load())
+	})
+	m.CounterFunc("backup_failures_total", "Backups, and checks of them, that failed on this node.", func() float64 { return float64(k.failures.Load()) })
+	m.GaugeFunc("backup_running", "1 while a backup is made or checked.", func() float64 {
+		for _, j := range k.recent() {
+			if j.State == Running {
+				return 1
+			}
+		}
+		return 0
+	})
+}
+
+func (k *Keeper) recent() []Job {
+	if jobs := k.seen.Load(); jobs != nil {
+		return *jobs
+	}
+	return nil
+}
+
+// Next is when the next backup is due; the zero time: none is, or at once.
+func (k *Keeper) Next(newest *Backup) (at time.Time, planned bool) {
+	every := k.Schedule().Every
+	switch {
+	case every == 0 || k.Place == nil:
+		return time.Time{}, false
+	case newest == nil:
+		return time.Time{}, true
+	}
+	return newest.Made.Add(every), true
+}

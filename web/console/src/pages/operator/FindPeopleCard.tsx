@@ -1,0 +1,138 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import { useSession } from "../../identity/session";
+import { useDoing } from "../../shell/asked";
+import Confirm from "../../shell/Confirm";
+import { CopyButton } from "../../shell/CopyButton";
+import { messageOf, short } from "../../shell/format";
+import { useKeptFocus } from "../../shell/keptFocus";
+import { Problem } from "../../shell/Problem";
+import { Skeleton } from "../../shell/Skeleton";
+import { ask } from "./api";
+import { nameOf, peopleAfter, peoplePath, standingOf, type People, type Person } from "./people";
+
+/** Everybody who has something here, to find one of them and to keep somebody out. */
+export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
+  const session = useSession();
+  const [typed, setTyped] = useState("");
+  const [search, setSearch] = useState("");
+  const list = useInfiniteQuery({
+    queryKey: [peoplePath, search],
+    queryFn: ({ pageParam }) => ask<People>(session, peopleAfter(search, pageParam)),
+    initialPageParam: "",
+    getNextPageParam: ({ next }) => next,
+    refetchOnWindowFocus: false,
+  });
+  const doing = useDoing([peoplePath]);
+  const [blocking, setBlocking] = useState<Person>();
+  const [why, setWhy] = useState("");
+  const kept = useKeptFocus<HTMLElement>();
+  const pages = list.data?.pages;
+  const people = pages?.flatMap((page) => page.people);
+  const error = list.error ? messageOf(list.error) : "";
+  const blockPath = ({ did }: Person) => `${peoplePath}/${encodeURIComponent(did)}/block`;
+  function find(event: FormEvent) {
+    event.preventDefault();
+    setSearch(typed.trim());
+  }
+  return (
+    <section {...kept} className="card stack" aria-label="People" aria-busy={!people && !error}>
+      <h2>People</h2>
+      <form role="search" className="row settings-search" onSubmit={find}>
+        <label className="grow">
+          How their DID or note begins
+          <input
+            type="search"
+            autoComplete="off"
+            maxLength={200}
+            placeholder="did:key:… or a name"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </label>
+        <button type="submit">Find</button>
+      </form>
+      <Problem error={doing.error || error} />
+      {!people && !error && <Skeleton lines={4} label="Looking for people" />}
+      {people?.length === 0 && (
+        <p className="soft">{search ? "Nobody is found." : "Nobody has anything here yet."}</p>
+      )}
+      {people && people.length > 0 && (
+        <ul className="plain locks people">
+          {people.map((person) => (
+            <li key={person.did} className="row spread">
+              <span className="grow">
+                <strong>{nameOf(person)}</strong>{" "}
+                {person.blocked && <span className="badge bad">blocked</span>}
+                <span className="soft small with-copy">
+                  <span className="mono">{short(person.did, 16, 6)}</span>
+                  <CopyButton text={person.did} label={`Copy the DID of ${nameOf(person)}`} />
+                </span>
+                <span className="soft small block">{standingOf(person)}</span>
+              </span>
+              {mayChange &&
+                (person.blocked ? (
+                  <button
+                    type="button"
+                    disabled={doing.isBusy}
+                    aria-label={`Let ${nameOf(person)} come in again`}
+                    onClick={() => doing.run(() => ask(session, blockPath(person), "DELETE"))}
+                  >
+                    Unblock
+                  </button>
+                ) : (
+                  !person.role && (
+                    <button
+                      type="button"
+                      className="danger"
+                      disabled={doing.isBusy}
+                      aria-label={`Block ${nameOf(person)}`}
+                      onClick={() => setBlocking(person)}
+                    >
+                      Block
+                    </button>
+                  )
+                ))}
+            </li>
+          ))}
+        </ul>
+      )}
+      {pages?.at(-1)?.more && <p className="soft small">There are more: type more of the note.</p>}
+      {list.hasNextPage && (
+        <p>
+          <button
+            type="button"
+            disabled={list.isFetchingNextPage}
+            onClick={() => void list.fetchNextPage()}
+          >
+            Show more people
+          </button>
+        </p>
+      )}
+      {blocking && (
+        <Confirm
+          title={`Block ${nameOf(blocking)}?`}
+          action="Block"
+          onConfirm={() =>
+            doing.run(async () => {
+              await ask(session, blockPath(blocking), "PUT", { note: why.trim() });
+              setWhy("");
+            })
+          }
+          onClose={() => setBlocking(undefined)}
+        >
+          Within a second every node refuses them, and what they delegated. What they stored stays.
+          <label className="block">
+            Why, for other operators
+            <input
+              maxLength={200}
+              autoComplete="off"
+              value={why}
+              onChange={(event) => setWhy(event.target.value)}
+            />
+          </label>
+        </Confirm>
+      )}
+    </section>
+  );
+}
