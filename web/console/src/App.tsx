@@ -19,10 +19,22 @@ import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
 import { Mark, Shell, type PageInfo } from "./shell/Shell";
 import { useShortcuts, type Shortcut } from "./shell/shortcuts";
+import { loadWords, type Area } from "./words";
+
+/** A page with its words, which are loaded beside it. */
+function worded<P extends object>(
+  areas: Area[],
+  load: () => Promise<{ default: ComponentType<P> }>,
+) {
+  return lazy(async () => (await Promise.all([load(), loadWords(...areas)]))[0]);
+}
 
 /** A page that asks the server through TanStack Query, which comes with it: the chat does without. */
-function asking<P extends object>(load: () => Promise<{ default: ComponentType<P> }>) {
-  return lazy(async () => {
+function asking<P extends object>(
+  areas: Area[],
+  load: () => Promise<{ default: ComponentType<P> }>,
+) {
+  return worded(areas, async () => {
     const [{ Asking }, { default: Page }] = await Promise.all([import("./shell/Asking"), load()]);
     return {
       default: (props: P) => (
@@ -35,21 +47,21 @@ function asking<P extends object>(load: () => Promise<{ default: ComponentType<P
 }
 
 // Each page is loaded when it is opened.
-const AboutPage = asking(() => import("./pages/about/AboutPage"));
-const CallPage = asking(() => import("./pages/call/CallPage"));
-const CallProvider = lazy(() => import("./pages/call/CallProvider"));
-const ChatPage = lazy(() => import("./pages/chat/ChatPage"));
-const ConnectPage = asking(() => import("./pages/connect/ConnectPage"));
-const FilesPage = asking(() => import("./pages/files/FilesPage"));
-const InvitePage = asking(() => import("./pages/invite/InvitePage"));
-const KnowledgePage = asking(() => import("./pages/knowledge/KnowledgePage"));
-const LinkPage = asking(() => import("./pages/link/LinkPage"));
-const OperatorPage = asking(() => import("./pages/operator/OperatorPage"));
-const QueryPage = asking(() => import("./pages/query/QueryPage"));
-const SetupPage = asking(() => import("./pages/setup/SetupPage"));
-const SharePage = asking(() => import("./pages/share/SharePage"));
+const AboutPage = asking(["about"], () => import("./pages/about/AboutPage"));
+const CallPage = asking(["call"], () => import("./pages/call/CallPage"));
+const CallProvider = worded(["call"], () => import("./pages/call/CallProvider"));
+const ChatPage = worded(["chat"], () => import("./pages/chat/ChatPage"));
+const ConnectPage = asking(["connect"], () => import("./pages/connect/ConnectPage"));
+const FilesPage = asking(["files"], () => import("./pages/files/FilesPage"));
+const InvitePage = asking(["invite"], () => import("./pages/invite/InvitePage"));
+const KnowledgePage = asking(["knowledge"], () => import("./pages/knowledge/KnowledgePage"));
+const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
+const OperatorPage = asking(["operator"], () => import("./pages/operator/OperatorPage"));
+const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
+const SetupPage = asking(["setup"], () => import("./pages/setup/SetupPage"));
+const SharePage = asking(["share"], () => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
-const TelephonePage = asking(() => import("./pages/telephone/TelephonePage"));
+const TelephonePage = asking(["telephone"], () => import("./pages/telephone/TelephonePage"));
 
 interface Page extends PageInfo {
   /** The service that it needs. */
