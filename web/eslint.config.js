@@ -32,7 +32,6 @@ export default ts.config(
       "console/src/identity/**",
       "console/src/pages/about/**",
       "console/src/pages/call/**",
-      "console/src/pages/chat/**",
       "console/src/pages/connect/**",
       "console/src/pages/files/**",
       "console/src/pages/invite/**",
