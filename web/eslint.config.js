@@ -34,7 +34,6 @@ export default ts.config(
       "console/src/pages/connect/**",
       "console/src/pages/files/**",
       "console/src/pages/invite/**",
-      "console/src/pages/knowledge/**",
       "console/src/pages/link/**",
       "console/src/pages/operator/**",
       "console/src/pages/query/**",
