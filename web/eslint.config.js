@@ -36,7 +36,6 @@ export default ts.config(
       "console/src/pages/invite/**",
       "console/src/pages/link/**",
       "console/src/pages/operator/**",
-      "console/src/pages/query/**",
       "console/src/pages/setup/**",
       "console/src/pages/share/**",
       "console/src/pages/telephone/**",
