@@ -31,7 +31,6 @@ export default ts.config(
       "console/src/App.tsx",
       "console/src/identity/**",
       "console/src/pages/about/**",
-      "console/src/pages/connect/**",
       "console/src/pages/files/**",
       "console/src/pages/invite/**",
       "console/src/pages/link/**",
