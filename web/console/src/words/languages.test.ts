@@ -178,7 +178,7 @@ function reached(from: string, all = new Set<string>()): Set<string> {
 
 const routes = [
   ...readFileSync(join(src, "App.tsx"), "utf8").matchAll(
-    /\((\[[^\]]*\]),\s*\(\) =>\s*import\("([^"]+)"\)/g,
+    /\(\s*(\[[^\]]*\]),\s*\(\) =>\s*import\("([^"]+)"\)/g,
   ),
 ].map(([, areas = "[]", page = ""]): [string, string[]] => [page, JSON.parse(areas) as string[]]);
 
