@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useSession } from "../../identity/session";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Say, say } from "../../words";
 import { useCall } from "./CallProvider";
 import { Choice } from "./Choice";
 import { Device } from "./Device";
@@ -50,13 +51,10 @@ function Dial(props: { sessionId: string }) {
       <div className="orb idle" aria-hidden="true">
         <Icon name="call" />
       </div>
-      <h1>{over ? "Call again?" : "Call your oracle"}</h1>
-      <p className="soft">
-        Speak instead of typing. What is said is kept in the conversation as text; sound is recorded
-        only if you ask for it.
-      </p>
+      <h1>{over ? say("call.again") : say("call.title")}</h1>
+      <p className="soft">{say("call.what")}</p>
       {error ? (
-        <p role="alert" className="notice bad">
+        <p role="alert" className="notice bad" dir="auto">
           {error}
         </p>
       ) : (
@@ -68,9 +66,14 @@ function Dial(props: { sessionId: string }) {
       )}
       {!call.canCall && (
         <p role="status" className="notice">
-          This browser cannot make calls: it has no WebRTC, or the page is not secure (https or
-          localhost). Use a current Firefox, Chrome, Edge or Safari, or type in the{" "}
-          <Link to={chosen ? `chat/${encodeURIComponent(chosen)}` : "chat"}>conversation</Link>.
+          <Say
+            id="call.cannotCall"
+            tags={{
+              link: (inside) => (
+                <Link to={chosen ? `chat/${encodeURIComponent(chosen)}` : "chat"}>{inside}</Link>
+              ),
+            }}
+          />
         </p>
       )}
       <SpeechNews />
@@ -82,60 +85,60 @@ function Dial(props: { sessionId: string }) {
           disabled={!call.isReady || !call.canCall}
           onClick={() => void dial("audio")}
         >
-          <Icon name="call" /> Voice call
+          <Icon name="call" /> {say("call.voiceCall")}
         </button>
         <button
           type="button"
           disabled={!call.isReady || !call.canCall}
           onClick={() => void dial("video")}
         >
-          <Icon name="camera" /> Video call
+          <Icon name="camera" /> {say("call.videoCall")}
         </button>
         {over && call.sessionId && (
           <Link to={`chat/${encodeURIComponent(call.sessionId)}`} className="button">
-            <Icon name="chat" /> Read the conversation
+            <Icon name="chat" /> {say("call.readConversation")}
           </Link>
         )}
         {over && call.recording && (
           <Link to={`files${folderOf(call.recording.path)}`} className="button">
-            <Icon name="files" /> Find the recording
+            <Icon name="files" /> {say("call.findRecording")}
           </Link>
         )}
       </div>
       <section className="card dial-options">
         <label>
-          Conversation
+          {say("chat.conversation")}
           <select value={chosen} onChange={(event) => setChosen(event.target.value)}>
-            <option value="">A new one</option>
-            {chosen && !known && <option value={chosen}>This conversation</option>}
+            <option value="">{say("call.newConversation")}</option>
+            {chosen && !known && <option value={chosen}>{say("call.thisConversation")}</option>}
             {list.sessions.map((s) => (
-              <option key={s.sessionId} value={s.sessionId}>
-                {s.title || "Untitled"}
+              <option key={s.sessionId} value={s.sessionId} dir="auto">
+                {s.title || say("call.untitled")}
               </option>
             ))}
           </select>
         </label>
         <Device
-          title="Microphone"
+          title={say("call.microphone")}
           devices={microphones}
           value={choices.microphoneId}
           onChange={(microphoneId) => choose({ microphoneId })}
         />
         <Device
-          title="Camera"
+          title={say("call.camera")}
           devices={cameras}
           value={choices.cameraId}
           onChange={(cameraId) => choose({ cameraId })}
         />
         <label>
-          Language
+          {say("call.language")}
           <select
             value={choices.language}
             onChange={(event) => choose({ language: event.target.value })}
           >
-            <option value="">Whatever I speak</option>
+            <option value="">{say("call.anyLanguage")}</option>
             {languagesOf(navigator.languages).map(({ tag, name }) => (
-              <option key={tag} value={tag}>
+              <option key={tag} value={tag} dir="auto">
                 {name}
               </option>
             ))}
@@ -143,26 +146,35 @@ function Dial(props: { sessionId: string }) {
         </label>
         <RecordChoice checked={choices.record} onChange={(record) => choose({ record })} />
         <details>
-          <summary>Privacy</summary>
+          <summary>{say("call.privacy")}</summary>
           <Choice
             checked={call.relayOnly}
             onChange={call.setRelayOnly}
-            title="Hide my address"
-            text="Media goes through a relay only. It sees that there is a call, not what is said."
+            title={say("call.hideAddress")}
+            text={say("call.hideAddressHint")}
           />
           <Choice
             checked={choices.e2ee}
             onChange={(e2ee) => choose({ e2ee })}
-            title="Encrypt every frame once more"
-            text="For when media passes a server of others. The oracle itself always hears the call."
+            title={say("call.encryptFrames")}
+            text={say("call.encryptFramesHint")}
           />
         </details>
       </section>
       <p className="soft small secure">
         <Icon name="shield" />
         <span>
-          Encrypted between this tab and <span className="mono">{shortened(serviceDid)}</span>,
-          whose signature is checked before anything is sent.
+          <Say
+            id="call.encrypted"
+            values={{ did: shortened(serviceDid) }}
+            tags={{
+              did: (inside) => (
+                <span className="mono" dir="auto">
+                  {inside}
+                </span>
+              ),
+            }}
+          />
         </span>
       </p>
     </div>

@@ -5,6 +5,7 @@ import { useSession } from "../../identity/session";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { usePath } from "../../shell/router";
+import { say } from "../../words";
 import { Sound } from "./media";
 import { goingOn } from "./words";
 import "./call.css";
@@ -80,15 +81,17 @@ export default function CallProvider({ children }: { children: ReactNode }) {
       {children}
       {call.isCalling && <Sound stream={call.remoteStream} />}
       {call.isCalling && elsewhere && (
-        <aside className="call-bar" aria-label="Call">
+        <aside className="call-bar" aria-label={say("call.call")}>
           <span className="dot live" />
           <span role="status">{goingOn(call.phase, call.state)}</span>
-          {call.recording?.state === "on" && <span className="recorded on">Recording</span>}
+          {call.recording?.state === "on" && (
+            <span className="recorded on">{say("call.recording")}</span>
+          )}
           <Link to="call" className="button">
-            Back to the call
+            {say("call.back")}
           </Link>
           <button type="button" className="hangup" onClick={() => void call.endCall()}>
-            <Icon name="hangup" /> Hang up
+            <Icon name="hangup" /> {say("call.hangUp")}
           </button>
         </aside>
       )}

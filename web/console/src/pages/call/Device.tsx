@@ -1,3 +1,5 @@
+import { say } from "../../words";
+
 /** A choice of devices, where there is one. */
 export function Device(props: {
   title: string;
@@ -10,9 +12,9 @@ export function Device(props: {
     <label>
       {props.title}
       <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
-        <option value="">As the system chooses</option>
+        <option value="">{say("call.asSystemChooses")}</option>
         {props.devices.map((d) => (
-          <option key={d.deviceId} value={d.deviceId}>
+          <option key={d.deviceId} value={d.deviceId} dir="auto">
             {d.label}
           </option>
         ))}

@@ -1,5 +1,6 @@
 import { useAsked } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
+import { say } from "../../words";
 import { useCall } from "./CallProvider";
 
 /** The calls of this user that are on in another tab or on another device. */
@@ -15,7 +16,7 @@ export function Elsewhere() {
   const others = data?.filter((one) => call.endReason === "taken" || one.callId !== call.callId);
   return others?.slice(0, 1).map(({ callId, sessionId, callType }) => (
     <div key={callId} className="elsewhere notice">
-      <p role="status">You are on a call in another tab, or on another device.</p>
+      <p role="status">{say("call.elsewhere")}</p>
       <button
         type="button"
         onClick={() => {
@@ -23,7 +24,7 @@ export function Elsewhere() {
           void call.callAgent({ ...call.choices, callId, sessionId, callType });
         }}
       >
-        <Icon name="call" /> Go on with it here
+        <Icon name="call" /> {say("call.goOnHere")}
       </button>
     </div>
   ));

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Icon } from "../../shell/icons";
+import { labelsNow, say } from "../../words";
 import { Markdown } from "@castalia/oracles-ui/parts";
 import { useCall } from "./CallProvider";
 import { Device } from "./Device";
@@ -13,16 +14,16 @@ export function OnCall() {
   const video = call.callType === "video";
   return (
     <div className="on-call">
-      <section className="stage" aria-label="Call">
+      <section className="stage" aria-label={say("call.call")}>
         {video ? (
-          <Picture stream={call.remoteStream} label="What the oracle shows" className="theirs" />
+          <Picture stream={call.remoteStream} label={say("call.oracleShows")} className="theirs" />
         ) : (
           <Orb />
         )}
         {video && (
           <Picture
             stream={call.isCameraOff ? undefined : call.localStream}
-            label="Your camera"
+            label={say("call.yourCamera")}
             className="mine"
           />
         )}
@@ -46,7 +47,7 @@ function Recorded() {
   const on = recording.state === "on";
   return (
     <span role="status" className={`recorded ${recording.state}`} title={recording.path}>
-      {on ? "Recording" : "Not recorded any more"}
+      {on ? say("call.recording") : say("call.notRecorded")}
     </span>
   );
 }
@@ -79,8 +80,8 @@ function Controls() {
         type="button"
         className="round"
         aria-pressed={call.isMuted}
-        aria-label="Mute the microphone"
-        title={call.isMuted ? "Unmute" : "Mute"}
+        aria-label={say("call.muteMicrophone")}
+        title={call.isMuted ? say("call.unmute") : say("call.mute")}
         onClick={() => call.mute()}
       >
         <Icon name={call.isMuted ? "muted" : "microphone"} />
@@ -90,8 +91,8 @@ function Controls() {
           type="button"
           className="round"
           aria-pressed={call.isCameraOff}
-          aria-label="Switch the camera off"
-          title={call.isCameraOff ? "Switch the camera on" : "Switch the camera off"}
+          aria-label={say("call.cameraOff")}
+          title={call.isCameraOff ? say("call.cameraOn") : say("call.cameraOff")}
           onClick={() => call.hideCamera()}
         >
           <Icon name={call.isCameraOff ? "uncamera" : "camera"} />
@@ -101,8 +102,8 @@ function Controls() {
         <button
           type="button"
           className="round"
-          aria-label="Stop the oracle's answer"
-          title="Stop the answer"
+          aria-label={say("call.stopAnswer")}
+          title={labelsNow().stop}
           onClick={call.interrupt}
         >
           <Icon name="stop" />
@@ -111,8 +112,8 @@ function Controls() {
       <button
         type="button"
         className="round hangup"
-        aria-label="Hang up"
-        title="Hang up"
+        aria-label={say("call.hangUp")}
+        title={say("call.hangUp")}
         onClick={() => void call.endCall()}
       >
         <Icon name="hangup" />
@@ -133,16 +134,16 @@ function Devices() {
   if (!others.some((devices) => devices.length > 1)) return null;
   return (
     <details className="other-devices">
-      <summary>Microphone and camera</summary>
+      <summary>{say("call.microphoneAndCamera")}</summary>
       <Device
-        title="Microphone"
+        title={say("call.microphone")}
         devices={microphones}
         value={choices.microphoneId}
         onChange={(microphoneId) => change({ microphoneId })}
       />
       {callType === "video" && (
         <Device
-          title="Camera"
+          title={say("call.camera")}
           devices={cameras}
           value={choices.cameraId}
           onChange={(cameraId) => change({ cameraId })}
@@ -169,15 +170,15 @@ function Captions() {
     if (sent) setText("");
   }
   return (
-    <section className="captions" aria-label="What was said">
+    <section className="captions" aria-label={say("call.said")}>
       <div className="said" role="log" aria-live="polite" tabIndex={0}>
         {call.captions.length === 0 && (
           <p className="soft centre">
             {call.phase !== "connected"
-              ? "What is said appears here."
+              ? say("call.saidAppears")
               : call.speech?.stt === false
-                ? "Type something below."
-                : "Say something, or type it below."}
+                ? say("call.typeBelow")
+                : say("call.sayOrType")}
           </p>
         )}
         {call.captions.map((caption) => (
@@ -186,37 +187,44 @@ function Captions() {
             className={`caption ${caption.role}${caption.final ? "" : " partial"}`}
           >
             <span className="visually-hidden">
-              {caption.role === "user" ? "You: " : "The oracle: "}
+              {caption.role === "user" ? say("call.you") : say("call.oracle")}{" "}
             </span>
-            {caption.role === "user" ? caption.text : <Markdown text={caption.text} />}
+            {caption.role === "user" ? (
+              <span dir="auto">{caption.text}</span>
+            ) : (
+              <Markdown text={caption.text} />
+            )}
             {caption.seen && (
               <span className="seen small">
-                <Icon name="camera" /> The oracle looked at your picture
+                <Icon name="camera" /> {say("call.looked")}
               </span>
             )}
           </div>
         ))}
         {(call.error || unsent) && (
-          <p role="alert" className="notice bad small">
-            {unsent
-              ? "It could not be sent. Try a shorter text, or wait a moment."
-              : call.error?.message}
+          <p role="alert" className="notice bad small" dir="auto">
+            {unsent ? say("call.notSent") : call.error?.message}
           </p>
         )}
         <div ref={end} />
       </div>
       <form className="type-instead" onSubmit={send}>
         <label className="visually-hidden" htmlFor="say">
-          Type instead of speaking
+          {say("call.typeInstead")}
         </label>
         <input
           id="say"
           value={text}
           autoComplete="off"
-          placeholder="Type instead of speaking"
+          placeholder={say("call.typeInstead")}
           onChange={(event) => setText(event.target.value)}
         />
-        <button className="primary" type="submit" aria-label="Send" disabled={!text.trim()}>
+        <button
+          className="primary"
+          type="submit"
+          aria-label={labelsNow().send}
+          disabled={!text.trim()}
+        >
           <Icon name="send" />
         </button>
       </form>

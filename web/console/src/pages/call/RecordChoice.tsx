@@ -5,6 +5,7 @@ import { useSession } from "../../identity/session";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { here } from "../chat/here";
+import { say } from "../../words";
 import { Choice } from "./Choice";
 
 /** Whether the call is recorded, and the leave to write that this needs. */
@@ -38,25 +39,22 @@ export function RecordChoice(props: { checked: boolean; onChange: (checked: bool
       <Choice
         checked={props.checked}
         onChange={props.onChange}
-        title="Record the call"
-        text="Both voices, as a sound file in your files. The oracle says so when the call begins."
+        title={say("call.record")}
+        text={say("call.recordHint")}
       />
       {props.checked && !may && (
-        <div className="leave" role="region" aria-label="Permission to record">
+        <div className="leave" role="region" aria-label={say("call.recordPermission")}>
           <p>
             <Icon name="lock" />
-            <span>
-              For this the oracle must be allowed to write into your files. You can take it back on
-              the About page.
-            </span>
+            <span>{say("call.recordPermissionHint")}</span>
           </p>
           <button type="button" disabled={isGiving} onClick={() => void yes()}>
-            Allow for a day
+            {say("call.allowForDay")}
           </button>
         </div>
       )}
       {error && (
-        <p role="alert" className="bad small">
+        <p role="alert" className="bad small" dir="auto">
           {error}
         </p>
       )}

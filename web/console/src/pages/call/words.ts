@@ -1,38 +1,43 @@
 import type { CallPhase } from "@castalia/oracles-client/live-agent";
+import { localeNow, say, type Key } from "../../words";
 
-const phases: Record<CallPhase, string> = {
-  idle: "Ready",
-  connecting: "Connecting…",
-  connected: "Connected",
-  reconnecting: "The network changed. Reconnecting…",
-  ended: "The call has ended",
+const phases: Record<CallPhase, Key> = {
+  idle: "call.ready",
+  connecting: "call.connecting",
+  connected: "call.connected",
+  reconnecting: "call.reconnecting",
+  ended: "call.over",
 };
 
-const states = { listening: "Listening", thinking: "Thinking…", speaking: "Speaking" };
+const states = {
+  listening: "call.listening",
+  thinking: "call.thinking",
+  speaking: "call.speaking",
+} as const;
 
 /** What is going on, in a word or two. */
 export function goingOn(phase: CallPhase, state: keyof typeof states | undefined): string {
-  return phase === "connected" && state ? states[state] : phases[phase];
+  return say(phase === "connected" && state ? states[state] : phases[phase]);
 }
 
-const reasons: Record<string, string> = {
-  hangup: "The call has ended.",
-  ended: "The call has ended.",
-  taken: "The call goes on in another tab, or on another device.",
-  call_ended: "The call had ended already.",
-  left: "The call has ended.",
-  limit: "The call has reached the longest time that this oracle allows.",
-  timeout: "The connection was lost for too long.",
-  token_expired: "Your permission to call ran out.",
-  token_revoked: "Your permission to call was withdrawn.",
-  session_deleted: "The conversation was deleted.",
-  interrupted: "The oracle's machine stopped in the middle of the call.",
-  drain: "The oracle's machine was switched off, and no other took the call.",
+const reasons: Record<string, Key> = {
+  hangup: "call.ended",
+  ended: "call.ended",
+  taken: "call.taken",
+  call_ended: "call.endedBefore",
+  left: "call.ended",
+  limit: "call.limit",
+  timeout: "call.timeout",
+  token_expired: "call.permissionExpired",
+  token_revoked: "call.permissionRevoked",
+  session_deleted: "call.conversationDeleted",
+  interrupted: "call.interrupted",
+  drain: "call.drained",
 };
 
 /** Why a call is over, in a sentence. */
 export function whyOver(reason: string | undefined): string {
-  return reasons[reason ?? "hangup"] ?? "The call could not go on.";
+  return say(reasons[reason ?? "hangup"] ?? "call.couldNotGoOn");
 }
 
 /** The folder of a file. */
@@ -58,26 +63,17 @@ export interface SpeechOfCalls {
   voice: Working;
 }
 
-const ears: Record<Working, string> = {
-  works: "The oracle hears what you say",
-  away: "What understands speech here does not answer at the moment, so you may have to type",
-  none: "Nothing here understands speech, so you type in the call",
-};
-
-const voices: Record<Working, string> = {
-  works: "it answers aloud.",
-  away: "its voice is away at the moment: read the captions.",
-  none: "it has no voice: read the captions.",
-};
-
 /** What becomes of speech in a call, in a sentence, and whether somebody should look at it. */
 export function speechNews({ hearing, voice }: SpeechOfCalls): { text: string; isBad: boolean } {
-  return { text: `${ears[hearing]}; ${voices[voice]}`, isBad: [hearing, voice].includes("away") };
+  return {
+    text: say("call.speech", { hearing, voice }),
+    isBad: [hearing, voice].includes("away"),
+  };
 }
 
-/** The languages of a browser, each once, by their names in English. */
+/** The languages of a browser, each once, by their names for this reader. */
 export function languagesOf(tags: readonly string[]): { tag: string; name: string }[] {
-  const names = new Intl.DisplayNames(["en"], { type: "language" });
+  const names = new Intl.DisplayNames([localeNow()], { type: "language" });
   const known = tags.filter((tag) => /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(tag));
   return [...new Set(known)].map((tag) => ({ tag, name: nameOf(names, tag) }));
 }

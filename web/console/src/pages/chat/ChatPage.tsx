@@ -6,6 +6,7 @@ import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { go, href } from "../../shell/router";
+import { labelsNow, loadWords, say } from "../../words";
 // What a narrow window changes is in the last.
 import "./sessions.css";
 import "./cards.css";
@@ -14,7 +15,9 @@ import { here } from "./here";
 import { Opening } from "./Opening";
 import { useSuggestions } from "./suggestions";
 
-const loadConversation = () => import("./Conversation");
+// What is said in a conversation comes with it, not with the first page.
+const loadConversation = async () =>
+  (await Promise.all([import("./Conversation"), loadWords("conversation")]))[0];
 const Conversation = lazy(loadConversation);
 const Confirm = lazy(() => import("../../shell/Confirm"));
 
@@ -100,8 +103,8 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
       {doomed && (
         <Suspense>
           <Confirm
-            title="Delete this conversation?"
-            action="Delete"
+            title={say("chat.deleteAsk")}
+            action={labelsNow().remove}
             onConfirm={() => doomed.answer(true)}
             onClose={() => {
               setDoomed(undefined);
@@ -109,7 +112,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
               queueMicrotask(() => doomed.answer(false));
             }}
           >
-            “{doomed.title}” is deleted for good, with all that was said in it.
+            {say("chat.deleteHint", { title: doomed.title })}
           </Confirm>
         </Suspense>
       )}
@@ -118,7 +121,11 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
           <Conversation
             key={sessionId}
             sessionId={sessionId}
-            title={known || list.isLoading ? titleOf(known, "New conversation") : "Conversation"}
+            title={
+              known || list.isLoading
+                ? titleOf(known, labelsNow().newConversation)
+                : say("chat.conversation")
+            }
             opening={opening?.sessionId === sessionId ? opening.text : ""}
             isOpened={isMoved}
             onOpened={() => setOpening(undefined)}
@@ -126,19 +133,16 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
           />
         </Suspense>
       ) : (
-        <section className="welcome" aria-label="Start">
-          <h1>Ask {name}</h1>
-          <p className="soft">
-            It answers from its documentation, looks things up on the chain, and works with your
-            files when you let it.
-          </p>
+        <section className="welcome" aria-label={say("chat.start")}>
+          <h1>{say("chat.ask", { name })}</h1>
+          <p className="soft">{say("chat.what")}</p>
           {(error || list.error || sample?.error) && (
-            <p role="alert" className="notice bad">
+            <p role="alert" className="notice bad" dir="auto">
               {error || sample?.error || messageOf(list.error)}
             </p>
           )}
           <Opening onSay={start} />
-          <ul className="suggestions" aria-label="Suggestions">
+          <ul className="suggestions" aria-label={say("chat.suggestions")}>
             {sample && (
               <li>
                 <button
@@ -150,9 +154,9 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
                   <Icon name="book" />
                   <span>
                     <strong>
-                      {sample.isLoading ? "Reading five documents…" : "Load a sample community"}
+                      {sample.isLoading ? say("chat.readingSample") : say("chat.loadSample")}
                     </strong>
-                    <span className="soft">Opening hours, minutes and prices to ask about</span>
+                    <span className="soft">{say("chat.aboutSample")}</span>
                   </span>
                 </button>
               </li>
@@ -162,7 +166,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
                 <button type="button" onClick={() => void start(s.text)}>
                   <Icon name={s.icon} />
                   <span>
-                    <strong>{s.title}</strong>
+                    <strong dir="auto">{s.title}</strong>
                     <span className="soft">{s.about}</span>
                   </span>
                 </button>

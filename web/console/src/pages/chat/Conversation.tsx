@@ -8,6 +8,7 @@ import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { go, href } from "../../shell/router";
+import { say } from "../../words";
 import { useShipped } from "./actions";
 import { browserTools } from "./browserTools";
 import { CreditsBadge, Payment, useCredits } from "./Credits";
@@ -116,14 +117,16 @@ export default function Conversation(props: {
   return (
     <section
       className={drop.isDragging ? "conversation dragging" : "conversation"}
-      aria-label="Conversation"
+      aria-label={say("chat.conversation")}
       {...drop.area}
     >
       <header className="conversation-head">
-        <Link to="chat" className="button quiet narrow-only" label="All conversations">
+        <Link to="chat" className="button quiet narrow-only" label={say("conversation.all")}>
           <Icon name="back" />
         </Link>
-        <h1 title={props.title}>{props.title}</h1>
+        <h1 title={props.title} dir="auto">
+          {props.title}
+        </h1>
         <CallButton href={href(callPage)} onOpen={() => go(callPage)} />
         <CreditsBadge credits={credits} />
         <ModelChoice
@@ -135,11 +138,7 @@ export default function Conversation(props: {
           }}
         />
       </header>
-      <Thread
-        chat={chat}
-        components={uiComponents}
-        empty="Ask anything. Say “help” to see what this oracle can do here."
-      >
+      <Thread chat={chat} components={uiComponents} empty={say("conversation.empty")}>
         <Approvals waiting={waiting} />
         {claims && <Payment claims={claims} credits={credits} />}
       </Thread>
@@ -169,10 +168,10 @@ export default function Conversation(props: {
         <p className="soft small status" role="status">
           <span className={isRealTimeConnected ? "dot good" : "dot busy"} />
           {isRealTimeConnected
-            ? "Live"
+            ? say("conversation.live")
             : wasLive
-              ? "The connection is lost. Trying again…"
-              : "Connecting…"}
+              ? say("conversation.lost")
+              : say("conversation.connecting")}
         </p>
       </div>
     </section>
@@ -187,17 +186,17 @@ function ModelChoice(props: {
   if (props.models.length < 2) {
     const only = props.models[0];
     return only ? (
-      <span className="badge wide-only" title="The model that answers">
+      <span className="badge wide-only" title={say("conversation.modelHint")} dir="auto">
         {only.label}
       </span>
     ) : null;
   }
   return (
     <label className="model">
-      <span className="visually-hidden">Model</span>
+      <span className="visually-hidden">{say("conversation.model")}</span>
       <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
         {props.models.map((m) => (
-          <option key={m.id} value={m.id}>
+          <option key={m.id} value={m.id} dir="auto">
             {m.costLabel ? `${m.label} · ${m.costLabel}` : m.label}
           </option>
         ))}

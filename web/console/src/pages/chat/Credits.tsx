@@ -3,6 +3,7 @@ import { useCallback, useEffect, useState } from "react";
 import { useSession } from "../../identity/session";
 import { Icon } from "../../shell/icons";
 import { CopyButton } from "../../shell/CopyButton";
+import { Say, say } from "../../words";
 import { here } from "./here";
 
 interface Standing {
@@ -38,10 +39,18 @@ export function CreditsBadge({ credits }: { credits: Credits }) {
   return (
     <span
       className={standing.available > 0 ? "badge" : "badge low"}
-      title={standing.held > 0 ? `${standing.held} set aside for the answer` : "Your credits"}
+      title={
+        standing.held > 0
+          ? say("conversation.heldCredits", { held: standing.held })
+          : say("conversation.yourCredits")
+      }
     >
-      <Icon name="coin" /> {standing.available.toLocaleString("en")}{" "}
-      <span className="credits-word">{standing.available === 1 ? "credit" : "credits"}</span>
+      <Icon name="coin" />{" "}
+      <Say
+        id="conversation.credits"
+        values={{ n: standing.available }}
+        tags={{ word: (inside) => <span className="credits-word">{inside}</span> }}
+      />
     </span>
   );
 }
@@ -52,15 +61,19 @@ export function Payment({ claims, credits }: { claims: string[]; credits: Credit
   return (
     <div role="alert" className="notice payment">
       <p>
-        <strong>Your credits are used up.</strong> Your message was not sent, and nothing was
-        charged. Whoever runs this oracle can top up your account; give them your DID:
+        <Say id="conversation.unpaid" tags={{ b: (inside) => <strong>{inside}</strong> }} />
       </p>
       <p className="mono">
-        {key.did} <CopyButton text={key.did} label="Copy your DID" />
+        <span dir="auto">{key.did}</span>{" "}
+        <CopyButton text={key.did} label={say("conversation.copyYourDid")} />
       </p>
-      {claims.length > 0 && <p className="soft small">Open claims: {claims.join(", ")}.</p>}
+      {claims.length > 0 && (
+        <p className="soft small">
+          {say("conversation.openClaims", { claims: claims.join(", ") })}
+        </p>
+      )}
       <button type="button" onClick={credits.reload}>
-        Look again
+        {say("conversation.lookAgain")}
       </button>
     </div>
   );

@@ -4,6 +4,7 @@ import { Dialog } from "../../shell/Dialog";
 import { ago, bytes, messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Files, type FileRecord } from "../files/api";
+import { say } from "../../words";
 
 /** Picks one of the user's files, or a new one from the device. */
 export function FilePicker(props: {
@@ -22,7 +23,7 @@ export function FilePicker(props: {
   }, [files]);
   const shown = (list ?? []).filter((f) => f.path.toLowerCase().includes(filter.toLowerCase()));
   return (
-    <Dialog title="Attach a file" onClose={props.onClose} initial={first}>
+    <Dialog title={say("conversation.attach")} onClose={props.onClose} initial={first}>
       <div className="stack">
         <button
           ref={first}
@@ -33,20 +34,20 @@ export function FilePicker(props: {
             props.onUpload();
           }}
         >
-          <Icon name="upload" /> From this device
+          <Icon name="upload" /> {say("conversation.fromDevice")}
         </button>
         <label className="field-icon">
-          <span className="visually-hidden">Search by name</span>
+          <span className="visually-hidden">{say("conversation.searchByName")}</span>
           <Icon name="search" />
           <input
             type="search"
-            placeholder="Your files"
+            placeholder={say("conversation.yourFiles")}
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
         </label>
         {error && (
-          <p role="alert" className="notice bad">
+          <p role="alert" className="notice bad" dir="auto">
             {error}
           </p>
         )}
@@ -63,17 +64,21 @@ export function FilePicker(props: {
               >
                 <Icon name={file.mimeType.startsWith("image/") ? "image" : "file"} />
                 <span className="grow">
-                  <span className="picked-name">{file.name}</span>
+                  <span className="picked-name" dir="auto">
+                    {file.name}
+                  </span>
                   <span className="soft small">
-                    {file.path.slice(0, -file.name.length)} · {bytes(file.size)} ·{" "}
-                    {ago(file.updatedAt)}
+                    <span dir="auto">{file.path.slice(0, -file.name.length)}</span> ·{" "}
+                    {bytes(file.size)} · {ago(file.updatedAt)}
                   </span>
                 </span>
               </button>
             </li>
           ))}
         </ul>
-        {list && shown.length === 0 && <p className="soft small centre">No such files.</p>}
+        {list && shown.length === 0 && (
+          <p className="soft small centre">{say("conversation.noSuchFiles")}</p>
+        )}
       </div>
     </Dialog>
   );

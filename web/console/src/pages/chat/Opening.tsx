@@ -1,10 +1,6 @@
 import { Composer, LabelsProvider } from "@castalia/oracles-ui";
-
-const words = {
-  entry: "Your first message",
-  send: "Start a conversation",
-  sendKey: "Start a conversation (Enter)",
-};
+import { useMemo } from "react";
+import { say } from "../../words";
 
 /** There is no conversation yet: nothing is under way, and nothing to stop. */
 const none = {
@@ -15,6 +11,14 @@ const none = {
 
 /** Where a conversation begins: what is written here is its first message. */
 export function Opening({ onSay }: { onSay: (text: string) => Promise<boolean> }) {
+  const words = useMemo(
+    () => ({
+      entry: say("chat.firstMessage"),
+      send: say("chat.startConversation"),
+      sendKey: say("chat.startConversationKey"),
+    }),
+    [],
+  );
   return (
     <div className="opening">
       <LabelsProvider labels={words}>

@@ -4,6 +4,7 @@ import { allow, decline, reconsider, useConsent, type Grant } from "../../identi
 import { useSession } from "../../identity/session";
 import { ago, messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { labelsNow, Say, say } from "../../words";
 import { here } from "./here";
 
 /**
@@ -29,7 +30,7 @@ export function Permission(props: { wanted: boolean; onDecline: () => void }) {
       <p className="permission-given soft small">
         <Icon name="lock" />
         <span>
-          The oracle may {consent.grant} your files; this ends {ago(consent.until)}.
+          {say("conversation.mayUseFiles", { grant: consent.grant, when: ago(consent.until) })}
         </span>
       </p>
     );
@@ -39,17 +40,23 @@ export function Permission(props: { wanted: boolean; onDecline: () => void }) {
       <p className="permission-given soft small">
         <Icon name="lock" />
         <span>
-          The oracle may not use your files.{" "}
-          <button
-            type="button"
-            className="inline"
-            onClick={() => {
-              setReconsidered(true);
-              reconsider();
+          <Say
+            id="conversation.mayNotUseFiles"
+            tags={{
+              change: (inside) => (
+                <button
+                  type="button"
+                  className="inline"
+                  onClick={() => {
+                    setReconsidered(true);
+                    reconsider();
+                  }}
+                >
+                  {inside}
+                </button>
+              ),
             }}
-          >
-            Change
-          </button>
+          />
         </span>
       </p>
     );
@@ -75,44 +82,52 @@ export function Permission(props: { wanted: boolean; onDecline: () => void }) {
     onDecline(); // a turn that waits goes on without
   }
   return (
-    <div className="permission" role="region" aria-label="Permission for your files">
+    <div className="permission" role="region" aria-label={say("conversation.permission")}>
       <p>
         <Icon name="lock" />
         <span>
-          <strong>May the oracle use your files?</strong>{" "}
-          <span className="wide-only">
-            It works without; you can take it back on the About page.
-          </span>
+          <Say
+            id="conversation.permissionAsk"
+            tags={{
+              b: (inside) => <strong>{inside}</strong>,
+              wide: (inside) => <span className="wide-only">{inside}</span>,
+            }}
+          />
         </span>
       </p>
       <div className="row answers">
         <label>
-          <span className="visually-hidden">What it may do</span>
+          <span className="visually-hidden">{say("conversation.whatItMayDo")}</span>
           <select value={grant} onChange={(event) => setGrant(event.target.value as Grant)}>
-            <option value="read">Read them</option>
-            <option value="write">Read and change them</option>
+            <option value="read">{say("conversation.readThem")}</option>
+            <option value="write">{say("conversation.changeThem")}</option>
           </select>
         </label>
         <label>
-          <span className="visually-hidden">For how long</span>
+          <span className="visually-hidden">{say("conversation.howLong")}</span>
           <select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
-            <option value={1}>for an hour</option>
-            <option value={24}>for a day</option>
-            <option value={168}>for a week</option>
+            <option value={1}>{say("conversation.forHour")}</option>
+            <option value={24}>{say("conversation.forDay")}</option>
+            <option value={168}>{say("conversation.forWeek")}</option>
           </select>
         </label>
         <button type="button" className="primary" onClick={() => void yes()}>
-          Allow
+          {labelsNow().allow}
         </button>
-        <button type="button" className="quiet not-now" aria-label="Not now" onClick={no}>
-          <span className="wide-only">Not now</span>
+        <button
+          type="button"
+          className="quiet not-now"
+          aria-label={say("conversation.notNow")}
+          onClick={no}
+        >
+          <span className="wide-only">{say("conversation.notNow")}</span>
           <span className="narrow-only">
             <Icon name="close" />
           </span>
         </button>
       </div>
       {error && (
-        <p role="alert" className="bad small">
+        <p role="alert" className="bad small" dir="auto">
           {error}
         </p>
       )}

@@ -1,8 +1,8 @@
 import { useAgAction, type ZodLike } from "@castalia/oracles-client";
 import { useMemo } from "react";
 import { useSession } from "../../identity/session";
-import { plural } from "../../shell/format";
 import { Files } from "../files/api";
+import { say } from "../../words";
 import { Chart } from "./components/Chart";
 import { readChart, type ChartData } from "./components/chartData";
 import { FileCard } from "./components/FileCard";
@@ -38,7 +38,7 @@ const fileSchema = schema<FileArgs>(
   },
   (value) => {
     const path = (value as Partial<FileArgs> | null)?.path;
-    if (typeof path !== "string" || path === "") throw new Error("a path is needed");
+    if (typeof path !== "string" || path === "") throw new Error(say("conversation.pathNeeded"));
     return { path: path.startsWith("/") ? path : `/${path}` };
   },
 );
@@ -49,16 +49,17 @@ export function useShipped(): void {
   const files = useMemo(() => new Files(session), [session]);
   useAgAction({
     name: "show_chart",
+    // eslint-disable-next-line words/text -- the oracle reads it
     description: "Shows numbers to the user as a bar chart, a line or a table.",
     parameters: chartSchema,
-    handler: (data) =>
-      Promise.resolve(`The chart is on the page, with ${plural(data.values.length, "value")}.`),
+    handler: (data) => Promise.resolve(say("conversation.chartShown", { n: data.values.length })),
     render: ({ status, args, error }) => (
       <Chart args={args} isLoading={status === "isRunning"} error={error} />
     ),
   });
   useAgAction({
     name: "show_file",
+    // eslint-disable-next-line words/text -- the oracle reads it
     description: "Shows one of the user's files as a card, with a preview and a way to open it.",
     parameters: fileSchema,
     handler: ({ path }) => files.stat(path),

@@ -2,13 +2,16 @@ import { useEffect, useState } from "react";
 import type { Session } from "../../identity/session";
 import { messageOf } from "../../shell/format";
 import type { IconName } from "../../shell/icons";
+import { loadWords, localeNow, say } from "../../words";
 import { here } from "./here";
 
-const chart = {
-  title: "Litres drawn at the spring",
-  labels: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-  values: [420, 388, 512, 475, 610, 702, 655],
-};
+const litres = [420, 388, 512, 475, 610, 702, 655];
+
+/** A week as this reader names its days, from a Monday on. */
+function week(): string[] {
+  const day = new Intl.DateTimeFormat(localeNow(), { weekday: "short", timeZone: "UTC" });
+  return litres.map((_, i) => day.format(Date.UTC(2024, 0, 1 + i)));
+}
 
 interface Suggestion {
   title: string;
@@ -49,7 +52,10 @@ export function useSuggestions(session: Session): { suggestions: Suggestion[]; s
     setLoading(true);
     setError("");
     try {
-      const { loadSample } = await import("../knowledge/loadSample");
+      const [{ loadSample }] = await Promise.all([
+        import("../knowledge/loadSample"),
+        loadWords("knowledge"),
+      ]);
       await loadSample(session);
       setOwn(await ownSuggestions());
     } catch (cause) {
@@ -60,7 +66,7 @@ export function useSuggestions(session: Session): { suggestions: Suggestion[]; s
   }
   const suggestions = [
     ...(own ?? []),
-    ...everyday.slice(0, Math.max(0, shown - (own?.length ?? 0))),
+    ...everyday().slice(0, Math.max(0, shown - (own?.length ?? 0))),
   ];
   return own?.length === 0 && isOwnMachine()
     ? { suggestions, sample: { isLoading, error, load } }
@@ -78,35 +84,35 @@ async function ownSuggestions(signal?: AbortSignal): Promise<Suggestion[]> {
   return openings.map(({ title, text }) => ({
     title,
     text,
-    about: from === "sample" ? "About the sample community" : "Suggested here",
+    about: from === "sample" ? say("chat.fromSample") : say("chat.suggestedHere"),
     icon: "book" as const,
   }));
 }
 
 /** First questions that every oracle can answer, also the built-in guide. */
-const everyday: Suggestion[] = [
+const everyday = (): Suggestion[] => [
   {
-    title: "What is Castalia?",
-    about: "Quotes its own documentation",
+    title: say("chat.whatIs"),
+    about: say("chat.whatIsAbout"),
     icon: "about",
-    text: "What is Castalia?",
+    text: say("chat.whatIs"),
   },
   {
-    title: "Draw a chart",
-    about: "An action of this page",
+    title: say("chat.drawChart"),
+    about: say("chat.drawChartAbout"),
     icon: "operator",
-    text: `/tool show_chart ${JSON.stringify(chart)}`,
+    text: `/tool show_chart ${JSON.stringify({ title: say("chat.chartTitle"), labels: week(), values: litres })}`,
   },
   {
-    title: "List my files",
-    about: "With your permission only",
+    title: say("chat.listFiles"),
+    about: say("chat.listFilesAbout"),
     icon: "files",
-    text: "list my files",
+    text: say("chat.listFilesAsk"),
   },
   {
-    title: "Set the theme to dark",
-    about: "A tool that runs in your browser",
+    title: say("chat.setDark"),
+    about: say("chat.setDarkAbout"),
     icon: "moon",
-    text: "set the theme to dark",
+    text: say("chat.setDarkAsk"),
   },
 ];

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useFeatures } from "../../shell/features";
 import { Link } from "../../shell/Link";
+import { say, type Key } from "../../words";
 import { ProgramsView } from "./ProgramsView";
 import { ToolsView } from "./ToolsView";
 import { WebhooksView } from "./WebhooksView";
@@ -8,15 +9,15 @@ import "./connect.css";
 
 interface View {
   path: string;
-  title: string;
+  title: Key;
   plugin?: string;
   page: () => ReactNode;
 }
 
 const views: View[] = [
-  { path: "", title: "Programs", page: () => <ProgramsView /> },
-  { path: "tools", title: "Tools", plugin: "mcp", page: () => <ToolsView /> },
-  { path: "webhooks", title: "Webhooks", page: () => <WebhooksView /> },
+  { path: "", title: "connect.programs", page: () => <ProgramsView /> },
+  { path: "tools", title: "connect.tools", plugin: "mcp", page: () => <ToolsView /> },
+  { path: "webhooks", title: "connect.webhooks", page: () => <WebhooksView /> },
 ];
 
 /** Programs that talk to this oracle, servers that it uses, and programs that it tells of events. */
@@ -27,12 +28,12 @@ export default function ConnectPage({ view }: { view: string }) {
   return (
     <div className="page connect">
       <header className="page-head">
-        <h1>Connect your program</h1>
+        <h1>{say("connect.title")}</h1>
       </header>
-      <nav className="tabs" aria-label="Connect">
+      <nav className="tabs" aria-label={say("shell.connect")}>
         {offered.map((v) => (
           <Link key={v.path} to={v.path ? `connect/${v.path}` : "connect"} current={v === shown}>
-            {v.title}
+            {say(v.title)}
           </Link>
         ))}
       </nav>

@@ -4,6 +4,7 @@ import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
+import { say } from "../../words";
 import { listKeys, makeKey, revokeKey } from "./keys";
 import { programs } from "./programs";
 
@@ -30,88 +31,91 @@ export function ProgramsView() {
   const live = keys.filter((key) => ["active", "spent"].includes(key.state));
   return (
     <>
-      <p className="soft">
-        Programs made for OpenAI talk to this oracle too. They need its address and a key.
-      </p>
+      <p className="soft">{say("connect.programsWhat")}</p>
       <Problem error={doing.error || error} />
-      <section className="card" aria-label="Address and key">
-        <h2>Address</h2>
+      <section className="card" aria-label={say("connect.addressAndKey")}>
+        <h2>{say("connect.address")}</h2>
         <p className="with-copy">
-          <span className="mono">{origin}/v1</span>
-          <CopyButton text={`${origin}/v1`} label="Copy the address" />
+          <span className="mono" dir="auto">{`${origin}/v1`}</span>
+          <CopyButton text={`${origin}/v1`} label={say("connect.copyAddress")} />
         </p>
-        <h2>Key</h2>
-        <p className="soft">
-          A program with the key speaks to the oracle as you, and can do nothing else. Make one for
-          each.
-        </p>
+        <h2>{say("connect.key")}</h2>
+        <p className="soft">{say("connect.keyHint")}</p>
         <form className="row" onSubmit={make}>
           <label>
-            For
+            {say("connect.keyFor")}
             <input
               value={name}
               required
               maxLength={40}
               pattern="[a-z0-9._\-]+"
-              title="Lower-case letters, digits, dots, dashes and underscores"
+              title={say("connect.keyNameHint")}
               onChange={(event) => setName(event.target.value)}
             />
           </label>
           <label>
-            Until
+            {say("connect.keyUntil")}
             <select value={days} onChange={(event) => setDays(Number(event.target.value))}>
-              <option value={30}>in a month</option>
-              <option value={90}>in three months</option>
-              <option value={365}>in a year</option>
+              <option value={30}>{say("connect.inMonth")}</option>
+              <option value={90}>{say("connect.inThreeMonths")}</option>
+              <option value={365}>{say("connect.inYear")}</option>
             </select>
           </label>
           <button type="submit" className="primary" disabled={doing.isBusy}>
-            Make a key
+            {say("connect.makeKey")}
           </button>
         </form>
         {made && (
           <div className="notice" role="status">
             <p className="with-copy">
-              <span className="mono">{made}</span>
-              <CopyButton text={made} label="Copy the key" />
+              <span className="mono" dir="auto">
+                {made}
+              </span>
+              <CopyButton text={made} label={say("connect.copyKey")} />
             </p>
-            <p className="small">It is shown this once, and filled in below. Copy it now.</p>
+            <p className="small">{say("connect.keyOnce")}</p>
           </div>
         )}
         {live.length > 0 && (
-          <ul className="plain keys" aria-label="Your keys">
+          <ul className="plain keys" aria-label={say("connect.yourKeys")}>
             {live.map((key) => (
               <li key={key.id}>
                 <span className="grow">
-                  {key.name}{" "}
+                  <span dir="auto">{key.name}</span>{" "}
                   <span className="soft small">
-                    ends {ago(key.expires)},{" "}
-                    {key.lastUsed ? `used ${ago(key.lastUsed)}` : "never used"}
+                    {key.lastUsed
+                      ? say("connect.keyUsed", { ends: ago(key.expires), used: ago(key.lastUsed) })
+                      : say("connect.keyUnused", { ends: ago(key.expires) })}
                   </span>
                 </span>
                 <button
                   type="button"
                   disabled={doing.isBusy}
-                  aria-label={`Revoke ${key.name}`}
+                  aria-label={say("connect.revokeOne", { name: key.name })}
                   onClick={() => doing.run(() => revokeKey(session, key.id))}
                 >
-                  Revoke
+                  {say("connect.revoke")}
                 </button>
               </li>
             ))}
           </ul>
         )}
       </section>
-      {programs.map((program) => {
+      {programs().map((program) => {
         const text = program.text(origin, made || placeholder);
         return (
           <section key={program.name} className="card" aria-label={program.name}>
             <div className="program-head">
-              <h2>{program.name}</h2>
-              <CopyButton text={text} label={`Copy the settings for ${program.name}`} />
+              <h2 dir="auto">{program.name}</h2>
+              <CopyButton
+                text={text}
+                label={say("connect.copySettings", { program: program.name })}
+              />
             </div>
             <p className="soft">{program.how}</p>
-            <pre tabIndex={0}>{text}</pre>
+            <pre dir="ltr" tabIndex={0}>
+              {text}
+            </pre>
           </section>
         );
       })}

@@ -2,9 +2,10 @@ import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
-import { ago, plural } from "../../shell/format";
+import { ago } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { Say, say } from "../../words";
 import {
   addServer,
   authorizeAt,
@@ -29,10 +30,7 @@ export function ToolsView() {
   const [link, setLink] = useState<Authorization>();
   return (
     <>
-      <p className="soft">
-        MCP servers whose tools the oracle may use when you ask it something. Yours are used for you
-        alone.
-      </p>
+      <p className="soft">{say("connect.toolsWhat")}</p>
       <Problem error={doing.error || error} />
       {link && (
         <AuthorizeCard key={link.url} link={link} doing={doing} onDone={() => setLink(undefined)} />
@@ -46,11 +44,11 @@ export function ToolsView() {
             <ServerCard key={server.name} server={server} doing={doing} onLink={setLink} />
           ))}
           {data.servers.length + data.shared.length === 0 && (
-            <p className="card soft">The oracle uses no server for you yet.</p>
+            <p className="card soft">{say("connect.noServers")}</p>
           )}
         </>
       ) : (
-        !error && <Skeleton lines={4} label="Asking the servers" />
+        !error && <Skeleton lines={4} label={say("connect.askingServers")} />
       )}
       <AddForm doing={doing} onLink={setLink} />
     </>
@@ -58,10 +56,19 @@ export function ToolsView() {
 }
 
 const states = {
-  ready: "Ready",
-  authorization: "Wants your authorization",
-  failing: "Not usable now",
-};
+  ready: "connect.ready",
+  authorization: "connect.wantsAuthorization",
+  failing: "connect.failing",
+} as const;
+
+/** Who let the oracle in there, and when. */
+function authorized({ issuer, authorizedAt }: Server): string {
+  if (!issuer) return authorizedAt ? ` ${ago(authorizedAt)}` : "";
+  const by = authorizedAt
+    ? say("connect.authorizedByAt", { issuer, when: ago(authorizedAt) })
+    : say("connect.authorizedBy", { issuer });
+  return ` · ${by}`;
+}
 
 function ServerCard(props: {
   server: Server;
@@ -75,34 +82,45 @@ function ServerCard(props: {
   return (
     <section className="card" aria-label={server.name}>
       <div className="program-head">
-        <h2>{server.name}</h2>
+        <h2 dir="auto">{server.name}</h2>
         <span className={server.state === "ready" ? "badge" : "badge low"}>
-          {states[server.state]}
+          {say(states[server.state])}
         </span>
       </div>
-      {server.summary && <p>{server.summary}</p>}
+      {server.summary && <p dir="auto">{server.summary}</p>}
       <p className="soft small">
-        <span className="mono">{server.url}</span>
-        {!own && " · set up by the operator, for everybody"}
-        {server.issuer && ` · authorized by ${server.issuer}`}
-        {server.authorizedAt && ` ${ago(server.authorizedAt)}`}
+        <span className="mono" dir="auto">
+          {server.url}
+        </span>
+        {!own && ` · ${say("connect.byOperator")}`}
+        {authorized(server)}
       </p>
-      {server.error && <p className="notice bad">{server.error}</p>}
+      {server.error && (
+        <p className="notice bad" dir="auto">
+          {server.error}
+        </p>
+      )}
       {server.tools.length > 0 && (
         <details>
-          <summary>{plural(server.tools.length, "tool")}</summary>
+          <summary>{say("connect.toolCount", { n: server.tools.length })}</summary>
           <ul className="plain tools">
             {server.tools.map((tool) => (
               <li key={tool.name}>
-                <span className="mono">{tool.name}</span>{" "}
+                <span className="mono" dir="auto">
+                  {tool.name}
+                </span>{" "}
                 <span className="soft small">
                   {tool.asks
-                    ? "asks you before every call"
+                    ? say("connect.toolAsks")
                     : tool.readOnly
-                      ? "only reads, by its own account"
-                      : "runs without asking"}
+                      ? say("connect.toolReads")
+                      : say("connect.toolRuns")}
                 </span>
-                {tool.description && <p className="small">{tool.description}</p>}
+                {tool.description && (
+                  <p className="small" dir="auto">
+                    {tool.description}
+                  </p>
+                )}
               </li>
             ))}
           </ul>
@@ -114,43 +132,43 @@ function ServerCard(props: {
             type="button"
             className="primary"
             disabled={doing.isBusy}
-            aria-label={`Authorize at ${server.name}`}
+            aria-label={say("connect.authorizeAt", { name: server.name })}
             onClick={() =>
               doing.run(async () => props.onLink(await authorizeAt(session, server.name)))
             }
           >
-            Authorize
+            {say("connect.authorize")}
           </button>
         )}
         {server.authorizedAt && (
           <button
             type="button"
             disabled={doing.isBusy}
-            aria-label={`Forget the authorization at ${server.name}`}
+            aria-label={say("connect.forgetAuthorizationAt", { name: server.name })}
             onClick={() => doing.run(() => forgetAt(session, server.name))}
           >
-            Forget the authorization
+            {say("connect.forgetAuthorization")}
           </button>
         )}
         {own && (
           <button
             type="button"
             disabled={doing.isBusy}
-            aria-label={`Remove ${server.name}`}
+            aria-label={say("connect.removeOne", { name: server.name })}
             onClick={() => setAsked(true)}
           >
-            Remove
+            {say("connect.remove")}
           </button>
         )}
       </div>
       {asked && (
         <Confirm
-          title={`Remove ${server.name}?`}
-          action="Remove"
+          title={say("connect.removeAsk", { name: server.name })}
+          action={say("connect.remove")}
           onConfirm={() => doing.run(() => removeServer(session, server.name))}
           onClose={() => setAsked(false)}
         >
-          The oracle forgets it, and the tokens that it has for it.
+          {say("connect.removeHint")}
         </Confirm>
       )}
     </section>
@@ -170,20 +188,27 @@ function AuthorizeCard(props: { link: Authorization; doing: Doing; onDone: () =>
     });
   }
   return (
-    <section className="card" aria-label={`Authorize at ${link.server}`}>
-      <h2>Authorize at {link.server}</h2>
+    <section className="card" aria-label={say("connect.authorizeAt", { name: link.server })}>
+      <h2>{say("connect.authorizeAt", { name: link.server })}</h2>
       <ol>
         <li>
-          <a href={link.url} target="_blank" rel="noopener noreferrer">
-            Open {link.issuer}
-          </a>{" "}
-          and agree there.
+          <Say
+            id="connect.agreeThere"
+            values={{ issuer: link.issuer }}
+            tags={{
+              link: (inside) => (
+                <a href={link.url} target="_blank" rel="noopener noreferrer">
+                  {inside}
+                </a>
+              ),
+            }}
+          />
         </li>
-        <li>Bring back the code that the last page shows:</li>
+        <li>{say("connect.bringCode")}</li>
       </ol>
       <form className="row" onSubmit={confirm}>
         <label>
-          Code
+          {say("connect.code")}
           <input
             value={code}
             required
@@ -192,15 +217,17 @@ function AuthorizeCard(props: { link: Authorization; doing: Doing; onDone: () =>
           />
         </label>
         <button type="submit" className="primary" disabled={doing.isBusy}>
-          It was me
+          {say("connect.itWasMe")}
         </button>
         <button type="button" onClick={props.onDone}>
-          Not now
+          {say("connect.notNow")}
         </button>
       </form>
     </section>
   );
 }
+
+const exampleAddress = "https://tools.example.org/mcp";
 
 const empty = { name: "", url: "", token: "", summary: "" };
 
@@ -226,39 +253,34 @@ function AddForm(props: { doing: Doing; onLink: (link: Authorization) => void })
       setEntry({ ...entry, [name]: event.target.value }),
   });
   return (
-    <section className="card" aria-label="Add a server">
-      <h2>Add a server</h2>
+    <section className="card" aria-label={say("connect.addServer")}>
+      <h2>{say("connect.addServer")}</h2>
       <form className="stack" onSubmit={add}>
         <label>
-          Name
+          {say("connect.name")}
           <input
             {...field("name")}
             required
             maxLength={31}
             pattern="[a-z0-9][a-z0-9\-]*"
-            title="Lower-case letters, digits and dashes"
+            title={say("connect.serverNameHint")}
           />
         </label>
         <label>
-          Address
-          <input
-            {...field("url")}
-            type="url"
-            required
-            placeholder="https://tools.example.org/mcp"
-          />
+          {say("connect.address")}
+          <input {...field("url")} type="url" required placeholder={exampleAddress} />
         </label>
         <label>
-          Token <span className="soft small">if it was given to you; leave it empty otherwise</span>
+          {say("connect.token")} <span className="soft small">{say("connect.tokenHint")}</span>
           <input {...field("token")} type="password" autoComplete="off" />
         </label>
         <label>
-          What it is for <span className="soft small">tells the oracle when to use it</span>
+          {say("connect.purpose")} <span className="soft small">{say("connect.purposeHint")}</span>
           <input {...field("summary")} maxLength={300} />
         </label>
         <div>
           <button type="submit" className="primary" disabled={props.doing.isBusy}>
-            Add
+            {say("connect.add")}
           </button>
         </div>
       </form>

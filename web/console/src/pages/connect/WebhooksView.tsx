@@ -3,9 +3,10 @@ import { useSession } from "../../identity/session";
 import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
-import { ago, plural } from "../../shell/format";
+import { ago } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { labelsNow, say } from "../../words";
 import {
   chosenEvents,
   listDeliveries,
@@ -21,6 +22,8 @@ import {
   type Webhook,
 } from "./webhooks";
 
+const exampleAddress = "https://example.org/hooks/castalia";
+
 type Doing = ReturnType<typeof useDoing>;
 
 /** Addresses that are told what happens to what is one's own. */
@@ -35,34 +38,35 @@ export function WebhooksView() {
   const [secret, setSecret] = useState("");
   return (
     <>
-      <p className="soft">
-        A program of yours is told by a request when something happens here: a file is stored, an
-        answer is finished, a form comes in. Requests are signed by Standard Webhooks.
-      </p>
+      <p className="soft">{say("connect.webhooksWhat")}</p>
       <Problem error={doing.error || error} />
       {secret && (
         <div className="notice" role="status">
           <p className="with-copy">
-            <span className="mono">{secret}</span>
-            <CopyButton text={secret} label="Copy the secret" />
+            <span className="mono" dir="auto">
+              {secret}
+            </span>
+            <CopyButton text={secret} label={say("connect.copySecret")} />
           </p>
-          <p className="small">
-            Your program checks signatures with this secret. It is shown this once. Copy it now.
-          </p>
+          <p className="small">{say("connect.secretOnce")}</p>
         </div>
       )}
       {data
         ? data.map((hook) => (
             <WebhookCard key={hook.id} hook={hook} doing={doing} onSecret={setSecret} />
           ))
-        : !error && <Skeleton lines={4} label="Asking the server" />}
-      {data?.length === 0 && <p className="card soft">Nothing is told of events yet.</p>}
+        : !error && <Skeleton lines={4} label={say("connect.askingServer")} />}
+      {data?.length === 0 && <p className="card soft">{say("connect.noWebhooks")}</p>}
       <AddForm doing={doing} onSecret={setSecret} />
     </>
   );
 }
 
-const states = { active: "Active", paused: "Paused", disabled: "Switched off" };
+const states = {
+  active: "connect.active",
+  paused: "connect.paused",
+  disabled: "connect.disabled",
+} as const;
 
 function WebhookCard(props: { hook: Webhook; doing: Doing; onSecret: (text: string) => void }) {
   const session = useSession();
@@ -73,75 +77,88 @@ function WebhookCard(props: { hook: Webhook; doing: Doing; onSecret: (text: stri
   return (
     <section className="card" aria-label={name}>
       <div className="program-head">
-        <h2>{name}</h2>
+        <h2 dir="auto">{name}</h2>
         <span className={hook.status === "disabled" ? "badge low" : "badge"}>
-          {states[hook.status]}
+          {say(states[hook.status])}
         </span>
       </div>
       <p className="soft small">
-        <span className="mono">{hook.url}</span> · {hook.events.join(", ")}
+        <span className="mono" dir="auto">
+          {hook.url}
+        </span>{" "}
+        · <span dir="auto">{hook.events.join(", ")}</span>
       </p>
-      {hook.reason && <p className="notice bad">{hook.reason}</p>}
+      {hook.reason && (
+        <p className="notice bad" dir="auto">
+          {hook.reason}
+        </p>
+      )}
       <p className="soft small">
-        {hook.lastSuccess ? `Last reached ${ago(hook.lastSuccess)}.` : "Not reached yet."}
-        {hook.failingSince && ` It has been failing since ${ago(hook.failingSince)}.`}
+        {hook.lastSuccess
+          ? say("connect.lastReached", { when: ago(hook.lastSuccess) })
+          : say("connect.notReached")}
+        {hook.failingSince && ` ${say("connect.failingSince", { when: ago(hook.failingSince) })}`}
       </p>
       <div className="row">
         <button
           type="button"
           disabled={doing.isBusy || hook.status !== "active"}
-          aria-label={`Send a test to ${name}`}
+          aria-label={say("connect.sendTestTo", { name })}
           onClick={() => {
             setOpen(true);
             doing.run(() => sendTest(session, hook.id));
           }}
         >
-          Send a test
+          {say("connect.sendTest")}
         </button>
         <button
           type="button"
           disabled={doing.isBusy}
-          aria-label={hook.status === "active" ? `Pause ${name}` : `Resume ${name}`}
+          aria-label={
+            hook.status === "active"
+              ? say("connect.pauseOne", { name })
+              : say("connect.resumeOne", { name })
+          }
           onClick={() =>
             doing.run(() =>
               setStatus(session, hook.id, hook.status === "active" ? "paused" : "active"),
             )
           }
         >
-          {hook.status === "active" ? "Pause" : "Resume"}
+          {hook.status === "active" ? say("connect.pause") : say("connect.resume")}
         </button>
         <button
           type="button"
           disabled={doing.isBusy}
-          aria-label={`Make a new secret for ${name}`}
+          aria-label={say("connect.newSecretFor", { name })}
           onClick={() => doing.run(async () => props.onSecret(await newSecret(session, hook.id)))}
         >
-          New secret
+          {say("connect.newSecret")}
         </button>
         <button
           type="button"
           disabled={doing.isBusy}
-          aria-label={`Delete ${name}`}
+          aria-label={labelsNow().removeOne(name)}
           onClick={() => setAsked(true)}
         >
-          Delete
+          {labelsNow().remove}
         </button>
       </div>
       <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary>What was sent</summary>
+        <summary>{say("connect.whatWasSent")}</summary>
         {open && <Deliveries id={hook.id} />}
       </details>
       {asked && (
         <Confirm
-          title={`Delete ${name}?`}
-          action="Delete"
+          title={say("connect.deleteAsk", { name })}
+          action={labelsNow().remove}
           onConfirm={() => {
             setOpen(false); // what it was sent is not asked for any more
             doing.run(() => removeWebhook(session, hook.id));
           }}
           onClose={() => setAsked(false)}
         >
-          It is told nothing any more, and what waits for it is dropped.
+          {say("connect.deleteHint")}
         </Confirm>
       )}
     </section>
@@ -150,18 +167,20 @@ function WebhookCard(props: { hook: Webhook; doing: Doing; onSecret: (text: stri
 
 /** How a delivery went, in words. */
 function outcome(d: Delivery): string {
-  const tried = plural(d.attempts, "attempt");
+  const n = d.attempts;
+  const why = d.error ?? say("connect.statusWas", { status: String(d.status) });
   switch (d.state) {
     case "delivered":
-      return `delivered after ${tried}`;
+      return say("connect.delivered", { n });
     case "held":
-      return "held back";
+      return say("connect.held");
     case "failed":
-      return `failed after ${tried}: ${d.error ?? `status ${d.status}`}`;
+      return say("connect.failed", { n, why });
     default:
-      return d.attempts === 0
-        ? "on its way"
-        : `${tried}: ${d.error ?? `status ${d.status}`}; next ${d.next ? ago(d.next) : "soon"}`;
+      if (n === 0) return say("connect.onItsWay");
+      return d.next
+        ? say("connect.retryingAt", { n, why, when: ago(d.next) })
+        : say("connect.retryingSoon", { n, why });
   }
 }
 
@@ -177,23 +196,25 @@ function Deliveries({ id }: { id: string }) {
   return (
     <>
       <Problem error={doing.error || error} />
-      {data?.length === 0 && <p className="soft">Nothing yet.</p>}
+      {data?.length === 0 && <p className="soft">{say("connect.nothingYet")}</p>}
       <ul className="plain deliveries">
         {data?.map((d) => (
           <li key={d.event}>
             <span className="grow">
-              <span className="mono">{d.type}</span>{" "}
+              <span className="mono" dir="auto">
+                {d.type}
+              </span>{" "}
               <span className="soft small">
-                {ago(d.created)}, {outcome(d)}
+                {say("connect.deliveryAt", { when: ago(d.created), outcome: outcome(d) })}
               </span>
             </span>
             <button
               type="button"
               disabled={doing.isBusy}
-              aria-label={`Send again: ${d.type}, ${ago(d.created)}`}
+              aria-label={say("connect.sendAgainOne", { type: d.type, when: ago(d.created) })}
               onClick={() => doing.run(() => sendAgain(session, id, d.event))}
             >
-              Send again
+              {say("connect.sendAgain")}
             </button>
           </li>
         ))}
@@ -216,7 +237,7 @@ function AddForm(props: { doing: Doing; onSecret: (text: string) => void }) {
     event.preventDefault();
     props.doing.run(async () => {
       const events = chosenEvents(types, chosen);
-      if (events.length === 0) throw new Error("Choose at least one event.");
+      if (events.length === 0) throw new Error(say("connect.chooseEvent"));
       props.onSecret(
         await makeWebhook(session, { url, events, ...(description && { description }) }),
       );
@@ -232,22 +253,22 @@ function AddForm(props: { doing: Doing; onSecret: (text: string) => void }) {
     setChosen(next);
   }
   return (
-    <section className="card" aria-label="Add a webhook">
-      <h2>Add a webhook</h2>
+    <section className="card" aria-label={say("connect.addWebhook")}>
+      <h2>{say("connect.addWebhook")}</h2>
       <Problem error={error} />
       <form className="stack" onSubmit={make}>
         <label>
-          Address
+          {say("connect.address")}
           <input
             value={url}
             type="url"
             required
-            placeholder="https://example.org/hooks/castalia"
+            placeholder={exampleAddress}
             onChange={(event) => setURL(event.target.value)}
           />
         </label>
         <label>
-          What it is for
+          {say("connect.purpose")}
           <input
             value={description}
             maxLength={200}
@@ -255,7 +276,7 @@ function AddForm(props: { doing: Doing; onSecret: (text: string) => void }) {
           />
         </label>
         <fieldset>
-          <legend>Events</legend>
+          <legend>{say("connect.events")}</legend>
           <button
             type="button"
             className="quiet"
@@ -263,7 +284,7 @@ function AddForm(props: { doing: Doing; onSecret: (text: string) => void }) {
               setChosen(new Set(chosen.size === types.length ? [] : types.map(({ name }) => name)))
             }
           >
-            {chosen.size === types.length ? "Choose none" : "Choose all"}
+            {chosen.size === types.length ? say("connect.chooseNone") : say("connect.chooseAll")}
           </button>
           {types.map(({ name, doc }) => (
             <label key={name} className="choice">
@@ -273,14 +294,19 @@ function AddForm(props: { doing: Doing; onSecret: (text: string) => void }) {
                 onChange={(event) => choose(name, event.target.checked)}
               />
               <span>
-                <span className="mono">{name}</span> <span className="soft small">{doc}</span>
+                <span className="mono" dir="auto">
+                  {name}
+                </span>{" "}
+                <span className="soft small" dir="auto">
+                  {doc}
+                </span>
               </span>
             </label>
           ))}
         </fieldset>
         <div>
           <button type="submit" className="primary" disabled={props.doing.isBusy}>
-            Add
+            {say("connect.add")}
           </button>
         </div>
       </form>

@@ -1,3 +1,5 @@
+import { say } from "../../words";
+
 export interface Program {
   name: string;
   /** What to do in the program. */
@@ -10,16 +12,16 @@ const openaiEnvironment = (origin: string, key: string) =>
   `OPENAI_BASE_URL=${origin}/v1\nOPENAI_API_KEY=${key}`;
 
 /** Programs that talk to an oracle as it is, and what each has to be told. */
-export const programs: Program[] = [
+export const programs = (): Program[] => [
   {
     name: "Open WebUI",
-    how: "Set these for its container, then choose oracle-small as the task model under Interface.",
+    how: say("connect.openWebUiHow"),
     text: (origin, key) =>
       `OPENAI_API_BASE_URL=${origin}/v1\nOPENAI_API_KEY=${key}\nENABLE_FORWARD_USER_INFO_HEADERS=true`,
   },
   {
     name: "LibreChat",
-    how: "Add this to librechat.yaml.",
+    how: say("connect.libreChatHow"),
     text: (origin, key) =>
       [
         "endpoints:",
@@ -33,8 +35,8 @@ export const programs: Program[] = [
       ].join("\n"),
   },
   {
-    name: "OpenAI for JavaScript",
-    how: "With the npm package openai.",
+    name: say("connect.javaScript"),
+    how: say("connect.javaScriptHow"),
     text: (origin, key) =>
       [
         'import OpenAI from "openai";',
@@ -47,8 +49,8 @@ export const programs: Program[] = [
       ].join("\n"),
   },
   {
-    name: "OpenAI for Python",
-    how: "With the package openai.",
+    name: say("connect.python"),
+    how: say("connect.pythonHow"),
     text: (origin, key) =>
       [
         "from openai import OpenAI",
@@ -61,8 +63,8 @@ export const programs: Program[] = [
       ].join("\n"),
   },
   {
-    name: "OpenAI for Go",
-    how: "With github.com/openai/openai-go.",
+    name: say("connect.goLanguage"),
+    how: say("connect.goLanguageHow"),
     text: (origin, key) =>
       [
         "client := openai.NewClient(",
@@ -73,7 +75,7 @@ export const programs: Program[] = [
   },
   {
     name: "AI SDK",
-    how: "With the provider @ai-sdk/openai-compatible.",
+    how: say("connect.aiSdkHow"),
     text: (origin, key) =>
       [
         'import { createOpenAICompatible } from "@ai-sdk/openai-compatible";',
@@ -86,7 +88,7 @@ export const programs: Program[] = [
   },
   {
     name: "Continue",
-    how: "Add this to the models of config.yaml.",
+    how: say("connect.continueHow"),
     text: (origin, key) =>
       [
         "models:",
@@ -98,18 +100,18 @@ export const programs: Program[] = [
       ].join("\n"),
   },
   {
-    name: "Cursor and other editors",
-    how: "Where the editor asks for an OpenAI base address and key; add a model called oracle.",
+    name: say("connect.editors"),
+    how: say("connect.editorsHow"),
     text: openaiEnvironment,
   },
   {
-    name: "Any program that reads the environment",
-    how: "Most programs made for OpenAI read these two.",
+    name: say("connect.environment"),
+    how: say("connect.environmentHow"),
     text: openaiEnvironment,
   },
   {
     name: "curl",
-    how: "To see that it works.",
+    how: say("connect.curlHow"),
     text: (origin, key) =>
       [
         `curl -sN ${origin}/v1/chat/completions \\`,

@@ -1,4 +1,5 @@
 import { mintInvocation, type Session } from "../../identity/session";
+import { say } from "../../words";
 
 /** Asks the server as whoever is signed in; a refusal is thrown with the server's words. */
 export async function signed<T>(
@@ -18,6 +19,7 @@ export async function signed<T>(
     body: body ? JSON.stringify(body) : null,
   });
   const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
-  if (!reply.ok) throw new Error(said.message ?? `The server answered ${reply.status}`);
+  if (!reply.ok)
+    throw new Error(said.message ?? say("shell.serverAnswered", { status: reply.status }));
   return said;
 }

@@ -11,6 +11,7 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { here } from "../chat/here";
+import { labelsNow, say } from "../../words";
 import { AskPeople } from "./AskPeople";
 
 /** Asks the documents, and shows what they say and where. */
@@ -35,28 +36,29 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
     });
   }
   return (
-    <section className="card ask" aria-label="Ask the documents">
+    <section className="card ask" aria-label={say("knowledge.askDocuments")}>
       <form className="row" onSubmit={submit}>
         <label className="field-icon grow">
-          <span className="visually-hidden">Ask the documents</span>
+          <span className="visually-hidden">{say("knowledge.askDocuments")}</span>
           <Icon name="search" />
           <input
             type="search"
             data-entry
-            placeholder="Ask the documents, such as: when is the clinic open?"
+            placeholder={say("knowledge.askExample")}
             value={question}
             onChange={(event) => setQuestion(event.target.value)}
           />
         </label>
         <button className="primary" type="submit" disabled={question.trim() === "" || isBusy}>
-          Ask
+          {labelsNow().ask}
         </button>
       </form>
       <div role="status">
         {answer && !answer.answered && (
           <p className="soft">
-            No document answers that.
-            {answer.nearest.length > 0 && ` The nearest are: ${answer.nearest.join(", ")}.`}
+            {answer.nearest.length > 0
+              ? say("knowledge.noAnswerNearest", { names: answer.nearest.join(", ") })
+              : say("knowledge.noAnswer")}
           </p>
         )}
         {answer?.answered && (
@@ -71,7 +73,7 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
       </div>
       {answer && (
         <details key={answer.asked} open={!answer.answered}>
-          <summary className="soft small">Ask people</summary>
+          <summary className="soft small">{say("knowledge.askPeople")}</summary>
           <AskPeople question={answer.asked} />
         </details>
       )}
@@ -89,22 +91,24 @@ function Passage({ hit, path }: { hit: IHit; path: string | undefined }) {
   const title = hit.title || hit.name;
   const said = hit.sentences.join("\n");
   const where = [
-    hit.page ? `page ${hit.page}` : "",
+    hit.page ? labelsNow().page(hit.page) : "",
     hit.part ?? "",
     ...hit.headings.slice(-1),
     hit.collectionName,
   ].filter((text) => text !== "" && text !== title);
   return (
     <>
-      <blockquote>{said || hit.text}</blockquote>
-      <p className="soft small source">
+      <blockquote dir="auto">{said || hit.text}</blockquote>
+      <p className="soft small source" dir="auto">
         {path ? <Link to={`files?open=${encodeURIComponent(path)}`}>{title}</Link> : title}
         {where.map((text) => ` · ${text}`).join("")}
       </p>
       {hit.text.replace(/\s+/g, "") !== said.replace(/\s+/g, "") && (
         <details>
-          <summary className="soft small">The whole passage</summary>
-          <p className="whole">{hit.text}</p>
+          <summary className="soft small">{labelsNow().wholePassage}</summary>
+          <p className="whole" dir="auto">
+            {hit.text}
+          </p>
         </details>
       )}
     </>

@@ -5,6 +5,7 @@ import { useDoing } from "../../shell/asked";
 import { ago } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { here } from "../chat/here";
+import { say, type Key } from "../../words";
 
 /** Sends what no document answers to people. They see who asks only if the asker says so here. */
 export function AskPeople({ question }: { question: string }) {
@@ -17,9 +18,9 @@ export function AskPeople({ question }: { question: string }) {
   if (sent) {
     return (
       <p className="soft">
-        The people of {sent.collectionName} were asked
-        {sent.from ? `, and see that you are ${sent.from}` : ", and do not see who you are"}. Their
-        answer comes on this page.
+        {sent.from
+          ? say("knowledge.sentNamed", { collection: sent.collectionName, name: sent.from })
+          : say("knowledge.sentUnnamed", { collection: sent.collectionName })}
       </p>
     );
   }
@@ -31,18 +32,18 @@ export function AskPeople({ question }: { question: string }) {
     });
   }
   return (
-    <form className="stack ask-people" aria-label="Ask people" onSubmit={submit}>
+    <form className="stack ask-people" aria-label={say("knowledge.askPeople")} onSubmit={submit}>
       <label className="choice">
         <input
           type="checkbox"
           checked={showMe}
           onChange={(event) => setShowMe(event.target.checked)}
         />
-        Those who answer may see who I am
+        {say("knowledge.showMe")}
       </label>
       {showMe && (
         <label>
-          Your name; without one they see your DID
+          {say("knowledge.yourName")}
           <input
             maxLength={100}
             autoComplete="name"
@@ -53,7 +54,7 @@ export function AskPeople({ question }: { question: string }) {
       )}
       <p>
         <button type="submit" disabled={isBusy}>
-          Ask people
+          {say("knowledge.askPeople")}
         </button>
       </p>
       <Problem error={error} />
@@ -61,10 +62,10 @@ export function AskPeople({ question }: { question: string }) {
   );
 }
 
-const waits: Record<IQuestion["state"], string> = {
-  waiting: "waiting for an answer",
-  answered: "answered",
-  dismissed: "dismissed: nobody will answer it",
+const waits: Record<IQuestion["state"], Key> = {
+  waiting: "knowledge.questionWaiting",
+  answered: "knowledge.questionAnswered",
+  dismissed: "knowledge.questionDismissed",
 };
 
 /** What one has asked people, and what they said. */
@@ -73,19 +74,20 @@ export function MyQuestions() {
   const { questions, error } = useQuestions({ oracleDid: serviceDid, overrides: here });
   if (questions.length === 0) return <Problem error={error?.message ?? ""} />;
   return (
-    <section className="card" aria-label="What you asked people">
-      <h2>What you asked people</h2>
+    <section className="card" aria-label={say("knowledge.asked")}>
+      <h2>{say("knowledge.asked")}</h2>
       <ul className="plain questions">
         {questions.map((q) => (
           <li key={q.id}>
-            <p>{q.question}</p>
-            {q.answer && <blockquote>{q.answer}</blockquote>}
+            <p dir="auto">{q.question}</p>
+            {q.answer && <blockquote dir="auto">{q.answer}</blockquote>}
             <p className="soft small">
+              <span dir="auto">{q.collectionName}</span>
               {[
-                q.collectionName,
-                waits[q.state],
+                "",
+                say(waits[q.state]),
                 ago(q.settledAt || q.askedAt),
-                q.from ? `they see that you are ${q.from}` : "they do not see who asked",
+                q.from ? say("knowledge.theySee", { name: q.from }) : say("knowledge.theyDoNotSee"),
               ].join(" · ")}
             </p>
           </li>

@@ -1,24 +1,27 @@
 import type { ICollection, IDocument, Readers } from "@castalia/oracles-client/knowledge";
 import { useState } from "react";
 import Confirm from "../../shell/Confirm";
-import { ago, bytes, plural } from "../../shell/format";
+import { ago, bytes, number } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { say, type Key } from "../../words";
 import { sampleName, sampleNames } from "./sample";
 
-const readers: Record<Readers, string> = {
-  everybody: "Everybody may ask",
-  members: "Members may ask",
-  named: "Named people may ask",
-  delegates: "Only holders of a delegation",
+const readers: Record<Readers, Key> = {
+  everybody: "knowledge.everybody",
+  members: "knowledge.members",
+  named: "knowledge.named",
+  delegates: "knowledge.delegates",
 };
 
-const states: Record<IDocument["state"], { mood: string; word: string }> = {
-  waiting: { mood: "busy", word: "waiting" },
-  reading: { mood: "busy", word: "reading" },
-  read: { mood: "good", word: "read" },
-  failed: { mood: "bad", word: "failed" },
+const states: Record<IDocument["state"], { mood: string; word: Key }> = {
+  waiting: { mood: "busy", word: "knowledge.waiting" },
+  reading: { mood: "busy", word: "knowledge.reading" },
+  read: { mood: "good", word: "knowledge.read" },
+  failed: { mood: "bad", word: "knowledge.failed" },
 };
+
+const exampleDid = "did:key:z6Mk…";
 
 /** How many documents are shown before somebody asks for all. */
 const some = 50;
@@ -41,20 +44,15 @@ export function CollectionCard(props: {
   const isSample = collection.name === sampleName;
   const shown = isAll ? documents : documents.slice(0, some);
   const { waiting, reading, read, failed } = collection.documents;
-  const counts = [
-    plural(read, "document") + " read",
-    ...(waiting + reading > 0 ? [`${waiting + reading} to be read`] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-  ];
   return (
     <section className="card collection" aria-label={collection.name}>
       <header className="collection-head">
         <div className="grow">
-          <h2>{collection.name}</h2>
+          <h2 dir="auto">{collection.name}</h2>
           <p className="soft small">
-            {counts.join(", ")} ·{" "}
+            {say("knowledge.counts", { read, waiting: waiting + reading, failed })} ·{" "}
             <Link to={`files${collection.folder.split("/").map(encodeURIComponent).join("/")}`}>
-              {collection.folder}
+              <span dir="auto">{collection.folder}</span>
             </Link>
           </p>
         </div>
@@ -68,18 +66,22 @@ export function CollectionCard(props: {
               )
             }
           >
-            Remove the sample
+            {say("knowledge.removeSample")}
           </button>
         ) : (
           <div className="row">
-            <button type="button" onClick={props.onAdd} aria-label={`Add to ${collection.name}`}>
-              <Icon name="plus" /> Add
+            <button
+              type="button"
+              onClick={props.onAdd}
+              aria-label={say("knowledge.addTo", { name: collection.name })}
+            >
+              <Icon name="plus" /> {say("knowledge.add")}
             </button>
             <button
               type="button"
               className="quiet"
-              aria-label={`Forget ${collection.name}`}
-              title="Forget this collection"
+              aria-label={say("knowledge.forgetOne", { name: collection.name })}
+              title={say("knowledge.forgetThis")}
               onClick={() => setForgetting(true)}
             >
               <Icon name="trash" />
@@ -93,24 +95,28 @@ export function CollectionCard(props: {
         isBusy={isBusy}
         onChange={props.onChange}
       />
-      {collection.waiting && <p className="soft small">{collection.waiting}</p>}
+      {collection.waiting && (
+        <p className="soft small" dir="auto">
+          {collection.waiting}
+        </p>
+      )}
       {documents.length > 0 && (
         <div
           className="table"
           tabIndex={0}
           role="region"
-          aria-label={`Documents of ${collection.name}`}
+          aria-label={say("knowledge.documentsOf", { name: collection.name })}
         >
           <table>
             <thead>
               <tr>
-                <th>Document</th>
-                <th>State</th>
-                <th>Pages</th>
-                <th className="wide-only">Language</th>
-                <th className="wide-only">Changed</th>
+                <th>{say("knowledge.document")}</th>
+                <th>{say("knowledge.state")}</th>
+                <th>{say("knowledge.pages")}</th>
+                <th className="wide-only">{say("knowledge.language")}</th>
+                <th className="wide-only">{say("knowledge.changed")}</th>
                 <th>
-                  <span className="visually-hidden">Remove</span>
+                  <span className="visually-hidden">{say("knowledge.remove")}</span>
                 </th>
               </tr>
             </thead>
@@ -129,17 +135,17 @@ export function CollectionCard(props: {
       )}
       {shown.length < documents.length && (
         <button type="button" className="quiet" onClick={() => setAll(true)}>
-          Show all {documents.length}
+          {say("knowledge.showAll", { n: documents.length })}
         </button>
       )}
       {forgetting && (
         <Confirm
-          title={`Forget ${collection.name}?`}
-          action="Forget"
+          title={say("knowledge.forgetAsk", { name: collection.name })}
+          action={say("knowledge.forget")}
           onConfirm={props.onForget}
           onClose={() => setForgetting(false)}
         >
-          The oracle does not answer from it any more. Its files stay in {collection.folder}.
+          {say("knowledge.forgetHint", { folder: collection.folder })}
         </Confirm>
       )}
     </section>
@@ -157,26 +163,34 @@ function DocumentRow(props: { document: IDocument; isBusy: boolean; onRemove: ()
   return (
     <tr>
       <td className="path-cell">
-        <Link to={`files?open=${encodeURIComponent(path)}`}>{name}</Link>{" "}
+        <Link to={`files?open=${encodeURIComponent(path)}`}>
+          <span dir="auto">{name}</span>
+        </Link>{" "}
         <span className="soft small nobreak">{bytes(size)}</span>
-        <span className="soft small narrow-only">
+        <span className="soft small narrow-only" dir="auto">
           {[language, ago(changedAt)].filter(Boolean).join(", ")}
         </span>
-        {why && <p className={state === "failed" ? "bad small" : "soft small"}>{why}</p>}
+        {why && (
+          <p className={state === "failed" ? "bad small" : "soft small"} dir="auto">
+            {why}
+          </p>
+        )}
       </td>
       <td className="nobreak">
-        <span className={`dot ${mood}`} /> {word}
+        <span className={`dot ${mood}`} /> {say(word)}
       </td>
-      <td>{pages ?? ""}</td>
-      <td className="wide-only">{language ?? ""}</td>
+      <td>{pages === undefined ? "" : number(pages)}</td>
+      <td className="wide-only" dir="auto">
+        {language ?? ""}
+      </td>
       <td className="nobreak wide-only">{ago(changedAt)}</td>
       <td>
         <button
           type="button"
           className="quiet"
           disabled={props.isBusy}
-          aria-label={`Remove ${name}`}
-          title="Move to the trash"
+          aria-label={say("knowledge.removeOne", { name })}
+          title={say("knowledge.moveToTrash")}
           onClick={props.onRemove}
         >
           <Icon name="close" />
@@ -199,7 +213,9 @@ function ReaderChoice(props: {
   return (
     <div className="readers">
       <label>
-        <span className="visually-hidden">Who may ask {collection.name}</span>
+        <span className="visually-hidden">
+          {say("knowledge.whoMayAsk", { name: collection.name })}
+        </span>
         <select
           value={chosen}
           disabled={isBusy}
@@ -211,7 +227,7 @@ function ReaderChoice(props: {
         >
           {(Object.keys(readers) as Readers[]).map((kind) => (
             <option key={kind} value={kind}>
-              {readers[kind]}
+              {say(readers[kind])}
             </option>
           ))}
         </select>
@@ -225,17 +241,18 @@ function ReaderChoice(props: {
           }}
         >
           <label>
-            Their DIDs, one on each line
+            {say("knowledge.theirDids")}
             <textarea
               rows={3}
               value={names}
-              placeholder="did:key:z6Mk…"
+              placeholder={exampleDid}
+              dir="auto"
               onChange={(event) => setNames(event.target.value)}
             />
           </label>
           <p>
             <button type="submit" disabled={isBusy || dids.length === 0}>
-              Save the readers
+              {say("knowledge.saveReaders")}
             </button>
           </p>
         </form>

@@ -12,6 +12,7 @@ import { Files } from "../files/api";
 import { droppedFiles, type Dropped } from "../files/dropped";
 import { UploadList } from "../files/UploadList";
 import { useUploads } from "../files/uploads";
+import { Say, say } from "../../words";
 import { askAsOwner } from "./asOwner";
 import { AskBox } from "./AskBox";
 import { MyQuestions } from "./AskPeople";
@@ -101,18 +102,20 @@ export default function KnowledgePage() {
     <div className="page knowledge">
       <header className="page-head">
         <div>
-          <h1>Knowledge</h1>
-          <p className="soft">
-            Documents from which the oracle answers, with the passage and where it stands.
-          </p>
+          <h1>{say("shell.knowledge")}</h1>
+          <p className="soft">{say("knowledge.what")}</p>
         </div>
         <button
           className="primary"
           type="button"
-          aria-label="Add documents"
+          aria-label={say("knowledge.addDocuments")}
           onClick={() => choose()}
         >
-          <Icon name="upload" /> Add <span className="wide-only">documents</span>
+          <Icon name="upload" />{" "}
+          <Say
+            id="knowledge.addDocumentsShort"
+            tags={{ wide: (inside) => <span className="wide-only">{inside}</span> }}
+          />
         </button>
         <input
           ref={picker}
@@ -120,7 +123,7 @@ export default function KnowledgePage() {
           multiple
           hidden
           accept={kinds}
-          aria-label="Documents to add"
+          aria-label={say("knowledge.documentsToAdd")}
           onChange={(event) => {
             const chosen = [...(event.target.files ?? [])];
             event.target.value = "";
@@ -134,21 +137,18 @@ export default function KnowledgePage() {
       {(!isEmpty || askable.length > 0) && <AskBox documents={documents} />}
       <MyQuestions />
       {collections.length > 0 && <QuestionDesk staff={session.key.did} ask={asStaff} />}
-      {list.isLoading && <Skeleton lines={4} label="Reading the collections" />}
+      {list.isLoading && <Skeleton lines={4} label={say("knowledge.readingCollections")} />}
       {isEmpty && (
         <section className="card nothing">
           <Icon name="book" />
-          <h2>{askable.length > 0 ? "No documents of yours yet" : "No documents yet"}</h2>
-          <p className="soft">
-            Drop PDF, Word, OpenDocument, spreadsheet, web, EPUB or text files anywhere on this
-            page.
-          </p>
+          <h2>{askable.length > 0 ? say("knowledge.noneOfYours") : say("knowledge.none")}</h2>
+          <p className="soft">{say("knowledge.dropHint")}</p>
           <div className="row centre-row">
             <button type="button" onClick={() => choose()}>
-              Choose files
+              {say("knowledge.chooseFiles")}
             </button>
             <button type="button" disabled={isBusy} onClick={() => loadSample()}>
-              Load a sample community
+              {say("chat.loadSample")}
             </button>
           </div>
         </section>
@@ -169,7 +169,7 @@ export default function KnowledgePage() {
       {dragging && (
         <div className="drop-here">
           <p>
-            <Icon name="upload" /> Drop to add to {first?.name ?? firstName}
+            <Icon name="upload" /> {say("knowledge.dropTo", { name: first?.name ?? firstName })}
           </p>
         </div>
       )}

@@ -4,6 +4,7 @@ import { useAsked, useDoing } from "../../shell/asked";
 import { ago } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
+import { say } from "../../words";
 import "./knowledge.css";
 
 /** Asks a route below those of one kind of staff. */
@@ -30,11 +31,11 @@ export function QuestionDesk(props: { staff: string; ask: StaffAsk; empty?: stri
   const settle = (id: string, how: string, body?: object) =>
     run(() => ask(`/questions/${encodeURIComponent(id)}/${how}`, "POST", body));
   return (
-    <section className="card knowledge desk" aria-label="Questions to people">
-      <h2>Questions to people</h2>
+    <section className="card knowledge desk" aria-label={say("knowledge.questions")}>
+      <h2>{say("knowledge.questions")}</h2>
       <Problem error={problem} />
       {data?.questions.length === 0 && <p className="soft">{empty}</p>}
-      <ul {...kept} className="plain questions" aria-label="Questions that wait">
+      <ul {...kept} className="plain questions" aria-label={say("knowledge.questionsWaiting")}>
         {data?.questions.map((q) => (
           <li key={q.id}>
             <Waiting
@@ -46,7 +47,7 @@ export function QuestionDesk(props: { staff: string; ask: StaffAsk; empty?: stri
           </li>
         ))}
       </ul>
-      {data?.next && <p className="soft small">There are more when these are answered.</p>}
+      {data?.next && <p className="soft small">{say("knowledge.moreQuestions")}</p>}
     </section>
   );
 }
@@ -72,13 +73,16 @@ function Waiting(props: {
   return (
     <form className="stack" aria-label={q.question} onSubmit={submit}>
       <p>
-        <strong>{q.question}</strong>
+        <strong dir="auto">{q.question}</strong>
         <span className="soft small block">
-          {[q.from || "somebody", q.channel, q.collectionName, ago(q.askedAt)].join(" · ")}
+          <span dir="auto">
+            {[q.from || say("knowledge.somebody"), q.channel, q.collectionName].join(" · ")}
+          </span>
+          {` · ${ago(q.askedAt)}`}
         </span>
       </p>
       <label>
-        Answer
+        {say("knowledge.answer")}
         <textarea
           rows={2}
           required
@@ -88,20 +92,20 @@ function Waiting(props: {
       </label>
       <label className="choice">
         <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.target.checked)} />
-        Keep it for whoever asks the same
+        {say("knowledge.keepAnswer")}
       </label>
       {keep && (
         <label>
-          The question as it is kept: nothing in it may say who asked
+          {say("knowledge.keptQuestion")}
           <input required value={asked} onChange={(event) => setAsked(event.target.value)} />
         </label>
       )}
       <div className="row">
         <button className="primary" type="submit" disabled={isBusy || answer.trim() === ""}>
-          Send the answer
+          {say("knowledge.sendAnswer")}
         </button>
         <button type="button" className="quiet" disabled={isBusy} onClick={props.onDismiss}>
-          Dismiss
+          {say("knowledge.dismiss")}
         </button>
       </div>
     </form>

@@ -1,4 +1,5 @@
 import { fileToken, type Session } from "../../identity/session";
+import { say } from "../../words";
 
 /** Asks a route for whoever has every right in the folders of the collections. */
 export async function askAsOwner<T>(
@@ -16,6 +17,7 @@ export async function askAsOwner<T>(
     body: body ? JSON.stringify(body) : null,
   });
   const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
-  if (!reply.ok) throw new Error(said.message ?? `The server answered ${reply.status}`);
+  if (!reply.ok)
+    throw new Error(said.message ?? say("shell.serverAnswered", { status: reply.status }));
   return said;
 }

@@ -1,5 +1,6 @@
 import { fileToken, type Session } from "../../identity/session";
 import { ask, NotOperator } from "../operator/api";
+import { say } from "../../words";
 import { askAsOwner } from "./asOwner";
 import { sampleFiles, sampleName } from "./sample";
 
@@ -33,7 +34,7 @@ export async function loadSample(session: Session): Promise<void> {
       body: file,
     });
     if (!reply.ok)
-      throw new Error(`${file.name} was not stored: the server answered ${reply.status}`);
+      throw new Error(say("knowledge.notStored", { name: file.name, status: reply.status }));
   }
   for (let n = 0; n < looks.most; n++) {
     const { documents } = await askAsOwner<{ documents: { state: string }[] }>(
@@ -44,7 +45,7 @@ export async function loadSample(session: Session): Promise<void> {
     if (read.length >= files.length) return publish(session, id);
     await new Promise((done) => setTimeout(done, looks.apart));
   }
-  throw new Error("The documents are stored and not read yet. Look at the page Knowledge.");
+  throw new Error(say("knowledge.notReadYet"));
 }
 
 async function publish(session: Session, id: string): Promise<void> {
@@ -53,7 +54,7 @@ async function publish(session: Session, id: string): Promise<void> {
     await ask(session, path, "PUT", { readers: "everybody" });
   } catch (cause) {
     if (!(cause instanceof NotOperator)) throw cause;
-    throw new Error("The sample is there, for you alone: only an operator publishes it.", {
+    throw new Error(say("knowledge.notPublished"), {
       cause,
     });
   }

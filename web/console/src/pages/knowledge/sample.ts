@@ -5,6 +5,7 @@ const texts = import.meta.glob<string>("../../../../../internal/cli/knowcli/demo
 });
 
 /** The collection of the sample community, by the name that the command line gives it. */
+// eslint-disable-next-line words/text -- it is found again by this name
 export const sampleName = "Sample community";
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);

@@ -1,10 +1,10 @@
 import { Fragment, useEffect, useMemo, useRef, useState, type FormEvent } from "react";
 import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { labelsNow, Say, say } from "../../words";
 import "./query.css";
 import {
   curlOf,
@@ -16,6 +16,9 @@ import {
   type Request,
   type Route,
 } from "./routes";
+
+/** How every route is asked. */
+const method = "GET";
 
 interface Reply {
   status: number;
@@ -47,23 +50,26 @@ export default function QueryPage() {
     <div className="page">
       <header className="page-head">
         <div>
-          <h1>Query</h1>
+          <h1>{say("shell.query")}</h1>
           <p className="soft">
-            What the chain knows, over HTTP.{" "}
-            {routes && `${plural(routes.length, "route")} served here.`}
+            {routes ? say("query.whatServed", { n: routes.length }) : say("query.what")}
           </p>
         </div>
       </header>
       <Problem error={error} />
       <div className="query-layout">
-        <section className="card routes" aria-label="Routes" aria-busy={!routes && !error}>
+        <section
+          className="card routes"
+          aria-label={say("query.routes")}
+          aria-busy={!routes && !error}
+        >
           <label className="field-icon">
-            <span className="visually-hidden">Find a route</span>
+            <span className="visually-hidden">{say("query.findRoute")}</span>
             <Icon name="search" />
             <input
               type="search"
               data-entry
-              placeholder="Find a route"
+              placeholder={say("query.findRoute")}
               value={search}
               onChange={(event) => setSearch(event.target.value)}
               onKeyDown={(event) => {
@@ -74,7 +80,7 @@ export default function QueryPage() {
             />
           </label>
           {!routes && !error ? (
-            <Skeleton lines={8} label="Reading the routes" />
+            <Skeleton lines={8} label={say("query.reading")} />
           ) : (
             <RouteList routes={shown} current={path} onPick={setPicked} />
           )}
@@ -117,7 +123,7 @@ function RouteList(props: { routes: Route[]; current: string; onPick: (path: str
   if (routes.length === 0) {
     return (
       <p className="soft small centre no-route" role="status">
-        No such route.
+        {say("query.noSuchRoute")}
       </p>
     );
   }
@@ -127,7 +133,7 @@ function RouteList(props: { routes: Route[]; current: string; onPick: (path: str
       id="routes"
       className="route-list"
       role="listbox"
-      aria-label="Routes"
+      aria-label={say("query.routes")}
       tabIndex={0}
       aria-activedescendant={`route-${at}`}
       onKeyDown={(event) => {
@@ -154,8 +160,8 @@ function RouteList(props: { routes: Route[]; current: string; onPick: (path: str
           aria-selected={r.path === current}
           onClick={() => props.onPick(r.path)}
         >
-          <strong>{r.title}</strong>
-          <span className="mono small">
+          <strong dir="auto">{r.title}</strong>
+          <span className="mono small" dir="auto">
             <PathText path={r.path} />
           </span>
         </div>
@@ -201,7 +207,9 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
   }
   const field = (f: Route["fields"][number]) => (
     <label key={f.name}>
-      {f.name} {f.in !== "path" && <span className="small">({f.in})</span>}
+      <span dir="auto">
+        {f.name} {f.in !== "path" && <span className="small">({f.in})</span>}
+      </span>
       {f.schema?.type === "boolean" || f.schema?.enum ? (
         <select
           value={values[f.name] ?? ""}
@@ -209,7 +217,9 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
         >
           <option value="">–</option>
           {(f.schema.enum ?? ["true", "false"]).map((v) => (
-            <option key={v}>{v}</option>
+            <option key={v} dir="auto">
+              {v}
+            </option>
           ))}
         </select>
       ) : (
@@ -225,56 +235,69 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
     <div className="stack explorer">
       <form className="card stack" onSubmit={ask}>
         <div>
-          <h2>{route.title}</h2>
-          <p className="mono route-line">
-            <span className="badge">GET</span>
+          <h2 dir="auto">{route.title}</h2>
+          <p className="mono route-line" dir="ltr">
+            <span className="badge">{method}</span>
             <span>
               <PathText path={route.path} />
             </span>
           </p>
-          <p className="soft small">{route.about}</p>
+          <p className="soft small" dir="auto">
+            {route.about}
+          </p>
         </div>
         {main.length > 0 && <div className="grid">{main.map(field)}</div>}
         {more.length > 0 && (
           <details open={main.length === 0 && more.length < 4}>
-            <summary className="soft">{plural(more.length, "more field")}</summary>
+            <summary className="soft">{say("query.moreFields", { n: more.length })}</summary>
             <div className="grid more-fields">{more.map(field)}</div>
           </details>
         )}
         <div className="curl-row">
-          <code className="curl">{curl}</code>
-          <CopyButton text={curl} label="Copy the curl line" />
+          <code className="curl" dir="ltr">
+            {curl}
+          </code>
+          <CopyButton text={curl} label={say("query.copyCurl")} />
         </div>
         <div className="row">
           <button className="primary" type="submit" disabled={isBusy || request.missing.length > 0}>
-            {isBusy ? "Asking…" : "Ask"}
+            {isBusy ? say("query.asking") : labelsNow().ask}
           </button>
           {request.missing.length > 0 && (
-            <span className="soft small">Needs {request.missing.join(", ")}.</span>
+            <span className="soft small">
+              {say("query.needs", { fields: request.missing.join(", ") })}
+            </span>
           )}
         </div>
       </form>
       <Problem error={error} />
-      {!reply && !error && (
-        <p className="soft small centre hint">The reply is shown here, with its height and time.</p>
-      )}
+      {!reply && !error && <p className="soft small centre hint">{say("query.hint")}</p>}
       {reply && (
-        <section ref={answer} className="card" aria-label="Reply">
+        <section ref={answer} className="card" aria-label={say("query.reply")}>
           <div className="row spread nowrap">
             <p className="reply-head" role="status">
               <span className={reply.status < 300 ? "badge good" : "badge bad"}>
-                <span className="visually-hidden">The server answered </span>
-                {reply.status}
+                <Say
+                  id="query.answered"
+                  values={{ status: reply.status }}
+                  tags={{ hidden: (inside) => <span className="visually-hidden">{inside}</span> }}
+                />
               </span>
               <span className="soft small">
-                {Math.round(reply.ms)} ms
-                {reply.height && ` · height ${reply.height}`}
-                {reply.cache && ` · cache ${reply.cache}`}
+                {say("shell.milliseconds", { n: Math.round(reply.ms) })}
+                {reply.height && ` · ${say("query.height", { height: reply.height })}`}
+                {reply.cache && ` · ${say("query.cache", { cache: reply.cache })}`}
               </span>
             </p>
-            <CopyButton text={reply.text} label="Copy the reply" />
+            <CopyButton text={reply.text} label={say("query.copyReply")} />
           </div>
-          <pre className="reply" role="region" aria-label="What was answered" tabIndex={0}>
+          <pre
+            className="reply"
+            role="region"
+            aria-label={say("query.whatWasAnswered")}
+            dir="ltr"
+            tabIndex={0}
+          >
             {reply.text}
           </pre>
         </section>

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
-import { messageOf } from "../../../shell/format";
+import { messageOf, number } from "../../../shell/format";
+import { say } from "../../../words";
 import { readChart, scale, type ChartData } from "./chartData";
 
 const widest = 560;
@@ -19,8 +20,10 @@ export function Chart(props: { args: unknown; isLoading?: boolean; error?: strin
   const [asTable, setAsTable] = useState<boolean>();
   if (props.error || !read.data) {
     return (
-      <p className="notice bad">
-        {props.isLoading ? "Drawing…" : (props.error ?? read.problem ?? "Nothing to draw.")}
+      <p className="notice bad" dir="auto">
+        {props.isLoading
+          ? say("conversation.drawing")
+          : (props.error ?? read.problem ?? say("conversation.nothingToDraw"))}
       </p>
     );
   }
@@ -29,14 +32,25 @@ export function Chart(props: { args: unknown; isLoading?: boolean; error?: strin
   return (
     <figure className="card chart" aria-busy={props.isLoading === true}>
       <figcaption className="row spread">
-        <strong>{data.title || "Chart"}</strong>
+        <strong dir="auto">{data.title || say("conversation.chart")}</strong>
         <button type="button" className="quiet small" onClick={() => setAsTable(!table)}>
-          {table ? "As a chart" : "As a table"}
+          {table ? say("conversation.asChart") : say("conversation.asTable")}
         </button>
       </figcaption>
-      {table ? <Numbers data={data} /> : <Drawing data={data} />}
+      {table ? (
+        <Numbers data={data} />
+      ) : (
+        <div dir="ltr">
+          <Drawing data={data} />
+        </div>
+      )}
     </figure>
   );
+}
+
+/** A value as it was sent, for who wants to know. */
+function exact(value: number): string {
+  return number(value, { maximumFractionDigits: 20, useGrouping: false });
 }
 
 function Numbers({ data }: { data: ChartData }) {
@@ -45,8 +59,10 @@ function Numbers({ data }: { data: ChartData }) {
       <tbody>
         {data.values.map((value, i) => (
           <tr key={i}>
-            <th scope="row">{data.labels[i]}</th>
-            <td className="number">{value.toLocaleString("en")}</td>
+            <th scope="row" dir="auto">
+              {data.labels[i]}
+            </th>
+            <td className="number">{number(value)}</td>
           </tr>
         ))}
       </tbody>
@@ -75,7 +91,7 @@ function Drawing({ data }: { data: ChartData }) {
   const x = (i: number) => pad.left + slot * (i + 0.5);
   const longest = Math.max(...data.labels.map((label) => Math.min(10, label.length)));
   const every = Math.ceil((data.values.length * (longest * 6.5 + 6)) / innerWidth);
-  const spoken = data.values.map((v, i) => `${data.labels[i]} ${v}`).join(", ");
+  const spoken = data.values.map((v, i) => `${data.labels[i]} ${exact(v)}`).join(", ");
   return (
     <svg
       ref={drawing}
@@ -87,7 +103,7 @@ function Drawing({ data }: { data: ChartData }) {
         <g key={tick}>
           <line className="axis" x1={pad.left} x2={width - pad.right} y1={y(tick)} y2={y(tick)} />
           <text x={pad.left - 6} y={y(tick) + 4} textAnchor="end">
-            {Number(tick.toPrecision(6)).toLocaleString("en")}
+            {number(Number(tick.toPrecision(6)))}
           </text>
         </g>
       ))}
@@ -107,7 +123,7 @@ function Drawing({ data }: { data: ChartData }) {
             height={Math.max(1, Math.abs(y(v) - y(0)))}
             rx={3}
           >
-            <title>{`${data.labels[i]}: ${v}`}</title>
+            <title>{`${data.labels[i]}: ${exact(v)}`}</title>
           </rect>
         ))
       )}

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { CopyButton } from "../../../shell/CopyButton";
-import { date, plural, short } from "../../../shell/format";
+import { date, short } from "../../../shell/format";
 import { Icon } from "../../../shell/icons";
 import { Link } from "../../../shell/Link";
+import { say } from "../../../words";
 import { readEntity } from "./entity";
 
 /** An entity of the chain, as an answer shows it: who it is, and what it offers. */
@@ -11,62 +12,83 @@ export function EntityCard(props: Record<string, unknown>) {
   if (!entity) {
     return (
       <p className={props["isLoading"] === true ? "soft" : "notice bad"}>
-        {props["isLoading"] === true ? "Looking…" : "This is no entity of the chain."}
+        {props["isLoading"] === true ? say("conversation.looking") : say("conversation.noEntity")}
       </p>
     );
   }
   const { id, name, type, services, resources, controllers } = entity;
   const query = new URLSearchParams({ route: "/entity/{id}", id });
   return (
-    <section className="card entity-card" aria-label={`Entity ${name || id}`}>
+    <section
+      className="card entity-card"
+      aria-label={say("conversation.entity", { name: name || id })}
+    >
       <header className="row spread">
-        <strong>{name || short(id, 20, 6)}</strong>
+        <strong dir="auto">{name || short(id, 20, 6)}</strong>
         <span className="row">
-          {type && <span className="badge">{type}</span>}
+          {type && (
+            <span className="badge" dir="auto">
+              {type}
+            </span>
+          )}
           {entity.isVerified && (
             <span className="badge good">
-              <Icon name="check" /> verified
+              <Icon name="check" /> {say("conversation.verified")}
             </span>
           )}
         </span>
       </header>
       <dl className="facts small">
-        <Fact term="DID">
+        <Fact term={say("conversation.did")}>
           <span className="with-copy">
-            <span className="mono">{id}</span>
-            <CopyButton text={id} label="Copy the DID" />
+            <span className="mono" dir="auto">
+              {id}
+            </span>
+            <CopyButton text={id} label={say("conversation.copyDid")} />
           </span>
         </Fact>
-        {entity.status && <Fact term="Status">{entity.status}</Fact>}
+        {entity.status && (
+          <Fact term={say("conversation.status")}>
+            <span dir="auto">{entity.status}</span>
+          </Fact>
+        )}
         {entity.from && (
-          <Fact term="Valid">
+          <Fact term={say("conversation.valid")}>
             {entity.until
-              ? `${date(entity.from)} to ${date(entity.until)}`
-              : `since ${date(entity.from)}`}
+              ? say("conversation.validBetween", {
+                  from: date(entity.from),
+                  until: date(entity.until),
+                })
+              : say("conversation.validSince", { from: date(entity.from) })}
           </Fact>
         )}
         {controllers.length > 0 && (
-          <Fact term="Controlled by">
-            <span className="mono" title={controllers.join("\n")}>
+          <Fact term={say("conversation.controlledBy")}>
+            <span className="mono" title={controllers.join("\n")} dir="auto">
               {controllers.map((c) => short(c, 20, 6)).join(", ")}
             </span>
           </Fact>
         )}
         {services.map((s) => (
-          <Fact key={s.name} term={s.type || s.name}>
-            <span className="mono">{s.endpoint}</span>
+          <Fact key={s.name} term={<span dir="auto">{s.type || s.name}</span>}>
+            <span className="mono" dir="auto">
+              {s.endpoint}
+            </span>
           </Fact>
         ))}
       </dl>
       <footer className="row spread">
         {resources.length > 0 ? (
           <details className="small">
-            <summary>{plural(resources.length, "linked resource")}</summary>
+            <summary>{say("conversation.linkedResources", { n: resources.length })}</summary>
             <ul>
               {resources.map((r) => (
                 <li key={r.name}>
-                  {r.about} <span className="soft mono">#{r.name}</span>
-                  {r.isEncrypted && <span className="soft"> (encrypted)</span>}
+                  <span dir="auto">{r.about}</span>{" "}
+                  <span className="soft mono" dir="auto">
+                    #{r.name}
+                  </span>
+                  {r.isEncrypted && <span className="soft"> {say("conversation.encrypted")}</span>}
                 </li>
               ))}
             </ul>
@@ -75,14 +97,14 @@ export function EntityCard(props: Record<string, unknown>) {
           <span />
         )}
         <Link className="button" to={`query?${query}`}>
-          Open in Query
+          {say("conversation.openInQuery")}
         </Link>
       </footer>
     </section>
   );
 }
 
-function Fact({ term, children }: { term: string; children: ReactNode }) {
+function Fact({ term, children }: { term: ReactNode; children: ReactNode }) {
   return (
     <>
       <dt>{term}</dt>

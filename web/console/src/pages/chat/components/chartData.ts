@@ -1,3 +1,5 @@
+import { say } from "../../../words";
+
 /** Numbers with their labels, as an oracle sends them. */
 export interface ChartData {
   title: string;
@@ -12,11 +14,11 @@ const most = 60;
 export function readChart(value: unknown): ChartData {
   const data = (value ?? {}) as Partial<Record<keyof ChartData, unknown>>;
   if (!Array.isArray(data.values) || data.values.length === 0) {
-    throw new Error("values must be a list of numbers");
+    throw new Error(say("conversation.valuesNotList"));
   }
-  if (data.values.length > most) throw new Error(`at most ${most} values can be drawn`);
+  if (data.values.length > most) throw new Error(say("conversation.tooManyValues", { most }));
   const values = data.values.map(Number);
-  if (!values.every(Number.isFinite)) throw new Error("values must be numbers");
+  if (!values.every(Number.isFinite)) throw new Error(say("conversation.valuesNotNumbers"));
   const given = Array.isArray(data.labels) ? data.labels : [];
   return {
     title: typeof data.title === "string" ? data.title.slice(0, 200) : "",
