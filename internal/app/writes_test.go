@@ -136,7 +136,7 @@ func (w *world) stuck(t *testing.T, why string) {
 		eventually(t, part, func() error { return w.probed(t, "/ready/"+part, http.StatusOK, part, "ok") })
 	}
 	var causes []string
-	for _, p := range w.watchCauses().Report(t.Context()).Parts {
+	for _, p := range w.watchCauses(t.Context()).Report(t.Context()).Parts {
 		for _, c := range p.Causes {
 			causes = append(causes, p.Name+" "+c.Text)
 		}

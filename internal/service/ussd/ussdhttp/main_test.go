@@ -70,7 +70,7 @@ func serveForTests(url string) error {
 		if err != nil {
 			return err
 		}
-		if cfg.Menus, err = ussd.ParseMenus(t.Context(), file, source, ussdmenu.Limits{}); err != nil {
+		if cfg.Menus, err = ussd.ParseMenus(context.Background(), file, source, ussdmenu.Limits{}); err != nil {
 			return err
 		}
 	}
