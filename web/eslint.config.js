@@ -42,7 +42,6 @@ export default ts.config(
       "console/src/pages/query/**",
       "console/src/pages/setup/**",
       "console/src/pages/share/**",
-      "console/src/pages/telephone/**",
       "console/src/shell/**",
     ],
     plugins: { words },
