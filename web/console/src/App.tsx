@@ -56,7 +56,10 @@ const FilesPage = asking(["files"], () => import("./pages/files/FilesPage"));
 const InvitePage = asking(["invite"], () => import("./pages/invite/InvitePage"));
 const KnowledgePage = asking(["knowledge"], () => import("./pages/knowledge/KnowledgePage"));
 const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
-const OperatorPage = asking(["operator"], () => import("./pages/operator/OperatorPage"));
+const OperatorPage = asking(
+  ["operator", "knowledge"],
+  () => import("./pages/operator/OperatorPage"),
+);
 const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
 const SetupPage = asking(["setup"], () => import("./pages/setup/SetupPage"));
 const SharePage = asking(["share"], () => import("./pages/share/SharePage"));
