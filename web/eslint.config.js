@@ -38,7 +38,6 @@ export default ts.config(
       "console/src/pages/invite/**",
       "console/src/pages/knowledge/**",
       "console/src/pages/link/**",
-      "console/src/pages/operator/menu/**",
       "console/src/pages/operator/{InvitationsCard,PeopleView,PluginsView,RolesCard}.tsx",
       "console/src/pages/operator/people.ts",
       "console/src/pages/query/**",
