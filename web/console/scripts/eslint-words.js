@@ -7,7 +7,7 @@ const name = "Castalia";
 
 const isWord = (text) => /\p{L}{2}/u.test(text.replaceAll(name, ""));
 /** Begins as a sentence does: nothing else in a program has such a string. */
-const isSentence = (text) => /^\p{Lu}[\p{L}'’]* \p{L}/u.test(text);
+const isSentence = (text) => /^(?!Bearer )\p{Lu}[\p{L}'’]* \p{Ll}/u.test(text);
 
 /** The texts that an expression may come out as. */
 function texts(node) {

@@ -19,7 +19,7 @@ import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
 import { Mark, Shell, type PageInfo } from "./shell/Shell";
 import { useShortcuts, type Shortcut } from "./shell/shortcuts";
-import { loadWords, type Area } from "./words";
+import { loadWords, say, type Area } from "./words";
 
 /** A page with its words, which are loaded beside it. */
 function worded<P extends object>(
@@ -61,7 +61,7 @@ const OperatorPage = asking(
   () => import("./pages/operator/OperatorPage"),
 );
 const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
-const SetupPage = asking(["setup"], () => import("./pages/setup/SetupPage"));
+const SetupPage = asking(["setup", "invite"], () => import("./pages/setup/SetupPage"));
 const SharePage = asking(["share"], () => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
 const TelephonePage = asking(["telephone"], () => import("./pages/telephone/TelephonePage"));
@@ -77,14 +77,14 @@ interface Page extends PageInfo {
 const pages: Page[] = [
   {
     path: "chat",
-    title: "Chat",
+    title: "shell.chat",
     icon: "chat",
     service: "oracle",
     page: (rest) => <ChatPage sessionId={rest} />,
   },
   {
     path: "call",
-    title: "Call",
+    title: "shell.call",
     icon: "call",
     key: "v",
     service: "oracle",
@@ -92,29 +92,35 @@ const pages: Page[] = [
   },
   {
     path: "files",
-    title: "Files",
+    title: "shell.files",
     icon: "files",
     service: "filestore",
     page: (rest) => <FilesPage folder={rest} />,
   },
   {
     path: "knowledge",
-    title: "Knowledge",
+    title: "shell.knowledge",
     icon: "book",
     service: "filestore",
     page: () => <KnowledgePage />,
   },
   {
     path: "telephone",
-    title: "Phone",
+    title: "shell.phone",
     icon: "telephone",
     service: "ussd",
     page: () => <TelephonePage />,
   },
-  { path: "query", title: "Query", icon: "query", service: "query", page: () => <QueryPage /> },
+  {
+    path: "query",
+    title: "shell.query",
+    icon: "query",
+    service: "query",
+    page: () => <QueryPage />,
+  },
   {
     path: "connect",
-    title: "Connect",
+    title: "shell.connect",
     icon: "plug",
     key: "p",
     service: "oracle",
@@ -122,7 +128,7 @@ const pages: Page[] = [
   },
   {
     path: "operator",
-    title: "Operator",
+    title: "shell.operator",
     icon: "operator",
     page: (rest) => <OperatorPage view={rest} />,
   },
@@ -155,10 +161,10 @@ export function App() {
           <div className="sign-in-mark">
             <Mark />
           </div>
-          <h1>Nobody answers</h1>
+          <h1>{say("shell.nobodyAnswers")}</h1>
           <p role="alert">{error}</p>
           <button className="primary wide" type="button" onClick={() => location.reload()}>
-            Try again
+            {say("shell.tryAgain")}
           </button>
         </div>
       </main>
@@ -168,7 +174,7 @@ export function App() {
     return served ? <Loaded page={<SharePage serviceDid={served.did} />} /> : null;
   }
   if (key === null) return <SignIn onKey={setKey} />;
-  if (!session || !served) return <p className="visually-hidden">Loading…</p>;
+  if (!session || !served) return <p className="visually-hidden">{say("shell.loading")}</p>;
   if (path === "invite") return <Loaded page={<InvitePage session={session} />} />;
   if (path === "setup") return <Loaded page={<SetupPage session={session} />} />;
   return (
@@ -200,18 +206,26 @@ function SignedIn(props: {
     () => [
       ...offered.map((p) => ({
         keys: `g ${p.key ?? p.path[0]}`,
-        does: `Go to ${p.title}`,
+        does: say("shell.goTo", { page: say(p.title) }),
         run: () => go(p.path),
       })),
-      { keys: "g a", does: "Go to About", run: () => go("about") },
-      { keys: "n", does: "New conversation", run: () => go("chat/new") },
+      {
+        keys: "g a",
+        does: say("shell.goTo", { page: say("shell.about") }),
+        run: () => go("about"),
+      },
+      { keys: "n", does: say("shell.newConversation"), run: () => go("chat/new") },
       {
         keys: "/",
-        does: "Search, or write a message",
+        does: say("shell.searchOrWrite"),
         run: () => focusOn("[data-entry], [data-castalia-entry]"),
       },
-      { keys: "s", does: "Search conversations", run: () => focusOn("[data-castalia-search]") },
-      { keys: "?", does: "Show this list", run: () => setHelp(true) },
+      {
+        keys: "s",
+        does: say("shell.searchConversations"),
+        run: () => focusOn("[data-castalia-search]"),
+      },
+      { keys: "?", does: say("shell.showThisList"), run: () => setHelp(true) },
     ],
     [offered],
   );
@@ -229,15 +243,13 @@ function SignedIn(props: {
           did: session.key.did,
           matrix: { accessToken: "", homeServer: "" },
         }}
-        transactSignX={() =>
-          Promise.reject(new Error("The console has no wallet for transactions."))
-        }
+        transactSignX={() => Promise.reject(new Error(say("shell.noWallet")))}
         createDelegation={() => mintDelegation(session)}
         createInvocation={() => mintInvocation(session)}
       >
         <Telephone isOpened={current === "call"}>
           <Shell
-            pages={[...offered, { path: "about", title: "About", icon: "about" }]}
+            pages={[...offered, { path: "about", title: "shell.about", icon: "about" }]}
             current={current}
             onHelp={() => setHelp(true)}
           >
@@ -280,7 +292,7 @@ function Telephone({ isOpened, children }: { isOpened: boolean; children: ReactN
 }
 
 function Loaded({ page }: { page: ReactNode }) {
-  return <Suspense fallback={<p className="page soft">Loading…</p>}>{page}</Suspense>;
+  return <Suspense fallback={<p className="page soft">{say("shell.loading")}</p>}>{page}</Suspense>;
 }
 
 /** A page that cannot be drawn; the others still can. */
@@ -289,11 +301,11 @@ function Broken({ problem }: { problem: string }) {
     <div className="page">
       <section className="card nothing" role="alert">
         <Icon name="about" />
-        <h1>This page cannot be shown</h1>
+        <h1>{say("shell.cannotShow")}</h1>
         <p className="soft">{problem}</p>
         <p>
           <button type="button" onClick={() => location.reload()}>
-            Load it again
+            {say("shell.loadAgain")}
           </button>
         </p>
       </section>

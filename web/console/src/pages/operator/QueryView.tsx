@@ -121,7 +121,9 @@ export function QueryView() {
                   <td className="number wide-only">
                     {say("shell.milliseconds", { n: number(n.latencyMs, tenths) })}
                   </td>
-                  <td className="wide-only soft">{ago(n.seen)}</td>
+                  <td className="wide-only soft">
+                    <time dateTime={n.seen}>{ago(n.seen)}</time>
+                  </td>
                 </tr>
               ))}
             </tbody>

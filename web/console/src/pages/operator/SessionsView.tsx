@@ -84,7 +84,9 @@ export function SessionsView({ selected }: { selected: string }) {
                       <Where session={s} />
                     </td>
                     <td className="number wide-only">{number(s.hops)}</td>
-                    <td className="wide-only soft">{ago(s.updatedAt)}</td>
+                    <td className="wide-only soft">
+                      <time dateTime={s.updatedAt}>{ago(s.updatedAt)}</time>
+                    </td>
                   </tr>
                 ))}
               </tbody>
