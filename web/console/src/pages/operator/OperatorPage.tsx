@@ -58,7 +58,7 @@ const views: View[] = [
   { path: "nodes", title: "operator.nodes", service: "query", page: () => <QueryView /> },
   {
     path: "knowledge",
-    title: "operator.knowledge",
+    title: "shell.knowledge",
     service: "filestore",
     page: () => <KnowledgeView />,
   },

@@ -166,7 +166,8 @@ function Steps({ id }: { id: string }) {
                 <span>
                   <strong dir="auto">{step.screen}</strong>
                   <span className="soft small block">
-                    {moment(step.at, { timeStyle: "medium" })} ·{" "}
+                    <time dateTime={step.at}>{moment(step.at, { timeStyle: "medium" })}</time>
+                    {" · "}
                     <span dir="auto">{step.state}</span>
                   </span>
                 </span>

@@ -122,7 +122,7 @@ export function TargetSelect(props: {
         {props.value && !known.includes(props.value) && (
           <option value={props.value}>{say("menu.elsewhere", { name: props.value })}</option>
         )}
-        <optgroup label={say("menu.screens")}>
+        <optgroup label={say("operator.screens")}>
           {screens.map((id) => (
             <option key={id} value={id}>
               {targetName(menu, id)}

@@ -33,7 +33,7 @@ import "./menu.css";
 const tabs = ["screens", "drawing", "text", "changes", "history"] as const;
 type Tab = (typeof tabs)[number];
 const titles: Record<Tab, Key> = {
-  screens: "menu.screens",
+  screens: "operator.screens",
   drawing: "menu.drawing",
   text: "menu.text",
   changes: "menu.changes",
@@ -51,7 +51,7 @@ export default function MenuEditor() {
     return work.error ? (
       <Problem error={work.error} />
     ) : (
-      <Skeleton lines={8} label={say("menu.reading")} />
+      <Skeleton lines={8} label={say("operator.readingMenu")} />
     );
   }
   const at = Math.min(part, Math.max(0, draft.parts.length - 1));
@@ -154,7 +154,7 @@ export default function MenuEditor() {
           <h2 className="visually-hidden">{say(titles[shown])}</h2>
           {draft.parts.length > 1 && (shown === "screens" || shown === "drawing") && (
             <label className="small">
-              {say("menu.menu")}
+              {say("operator.menu")}
               <select
                 value={at}
                 onChange={(event) => {
