@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, date, duration, messageOf, plural, short } from "./format";
+import { ago, bytes, date, duration, list, messageOf, moment, plural, short } from "./format";
 
 test("sizes", () => {
   expect(bytes(0)).toBe("0 B");
@@ -32,6 +32,15 @@ test("words", () => {
 test("dates", () => {
   expect(date("2026-01-01T00:00:00Z")).toBe("Jan 1, 2026");
   expect(date("soon")).toBe("soon");
+  const clock = { hour: "2-digit", minute: "2-digit", hour12: false, timeZone: "UTC" } as const;
+  expect(moment("2026-01-01T18:05:00Z", clock)).toBe("18:05");
+  expect(moment("soon")).toBe("soon");
+});
+
+test("lists", () => {
+  expect(list([])).toBe("");
+  expect(list(["a", "b", "c"])).toBe("a, b, c");
+  expect(list(["the start", "the exit"], "conjunction")).toBe("the start and the exit");
 });
 
 test("what went wrong", () => {

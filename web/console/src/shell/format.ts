@@ -36,6 +36,12 @@ export function date(when: string): string {
   return at.toLocaleDateString(localeNow(), { dateStyle: "medium", timeZone: "UTC" });
 }
 
+/** A moment, by default to the second; what is no date stays as it is. */
+export function moment(when: string, options?: Intl.DateTimeFormatOptions): string {
+  const at = new Date(when);
+  return Number.isNaN(at.getTime()) ? when : at.toLocaleString(localeNow(), options);
+}
+
 /** How long something took or lasts. */
 export function duration(seconds: number): string {
   const n = Math.round;
@@ -53,6 +59,12 @@ export function number(n: number, options?: Intl.NumberFormatOptions): string {
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${number(n)} ${n === 1 ? one : many}`;
+}
+
+/** "a, b, c", or "a and b" for a conjunction. */
+export function list(of: readonly string[], type: Intl.ListFormatType = "unit"): string {
+  const style = type === "unit" ? "short" : "long";
+  return new Intl.ListFormat(localeNow(), { type, style }).format(of);
 }
 
 /** A long id with its middle left out. */

@@ -1,11 +1,12 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
-import { ago, plural } from "../../shell/format";
+import { ago } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { ask, useLook } from "./api";
 
 interface Lock {
@@ -17,12 +18,6 @@ interface Lock {
   failures: number;
   until: string;
 }
-
-const guesses: Record<string, string> = {
-  own: "from its own telephone",
-  other: "from other telephones",
-  caller: "by this telephone",
-};
 
 const locksPath = "/operator/ussd/locks";
 
@@ -53,24 +48,24 @@ export function AccountsView() {
     <div className="stack">
       {(refusal || opened) && (
         <p role="status" className={refusal ? "notice bad" : "notice good"}>
-          {refusal || `${opened} can try again.`}
+          {refusal || say("operator.canTryAgain", { name: opened })}
         </p>
       )}
       <div className="grid">
         <section
           {...list}
           className="card stack"
-          aria-label="Locked accounts and telephones"
+          aria-label={say("operator.locked")}
           aria-busy={!data && !error}
         >
-          <h2>Locked accounts and telephones</h2>
+          <h2>{say("operator.locked")}</h2>
           <Problem error={error} />
-          {!data && !error && <Skeleton lines={3} label="Reading the locks" />}
+          {!data && !error && <Skeleton lines={3} label={say("operator.readingLocks")} />}
           {data?.locks.length === 0 && (
             <div className="nothing">
               <Icon name="lock" />
-              <p>Nothing is locked.</p>
-              <p className="soft small">Wrong PINs lock an account or a telephone for a while.</p>
+              <p>{say("operator.nothingLocked")}</p>
+              <p className="soft small">{say("operator.lockedHint")}</p>
             </div>
           )}
           <ul className="plain locks">
@@ -80,27 +75,30 @@ export function AccountsView() {
                 className="row spread nowrap"
               >
                 <span>
-                  <strong>{lock.account}</strong>
+                  <strong dir="auto">{lock.account}</strong>
                   <span className="soft small block">
-                    {plural(lock.failures, "wrong PIN")} {guesses[lock.origin] ?? lock.origin}.
-                    Opens {ago(lock.until)}.
+                    {say("operator.lock", {
+                      failures: lock.failures,
+                      origin: lock.origin,
+                      when: ago(lock.until),
+                    })}
                   </span>
                 </span>
                 <button
                   type="button"
-                  aria-label={`Unlock ${lock.account}`}
+                  aria-label={say("operator.unlockOne", { name: lock.account })}
                   onClick={() => unlock(lock.account, lock.telephone)}
                 >
-                  Unlock
+                  {say("operator.unlock")}
                 </button>
               </li>
             ))}
           </ul>
         </section>
         <form className="card stack" onSubmit={submit}>
-          <h2>Unlock by name</h2>
+          <h2>{say("operator.unlockByName")}</h2>
           <label>
-            Account ID
+            {say("operator.accountId")}
             <input
               value={account}
               placeholder="C…"
@@ -109,7 +107,7 @@ export function AccountsView() {
             />
           </label>
           <button className="primary" type="submit" disabled={!account.trim()}>
-            Unlock
+            {say("operator.unlock")}
           </button>
         </form>
       </div>

@@ -2,11 +2,12 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
-import { messageOf, plural, short } from "../../shell/format";
+import { messageOf, moment, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { saveAs } from "../../shell/save";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { Say, say, type Key } from "../../words";
 import { ask, askBlob } from "./api";
 import { auditQuery, ending, everything, type Act, type Acts, type Wanted } from "./audit";
 
@@ -38,21 +39,21 @@ export function AuditView() {
     <div className="stack" aria-busy={isBusy || (!data && !error)}>
       <Problem error={error} />
       <Filter wanted={wanted} acts={acts} onChange={setWanted} />
-      {!data && !error && <Skeleton lines={6} label="Reading the audit trail" />}
+      {!data && !error && <Skeleton lines={6} label={say("operator.readingAudit")} />}
       {data && (
         <div className="row spread">
           <p className="soft small" role="status">
             {acts.length === 0
-              ? "Nothing like that was asked for."
-              : `${plural(acts.length, "act")}, the newest first.`}
+              ? say("operator.noActs")
+              : say("operator.acts", { count: acts.length })}
           </p>
           <button type="button" disabled={isBusy || acts.length === 0} onClick={() => save()}>
-            <Icon name="download" /> Export as CSV
+            <Icon name="download" /> {say("operator.exportCsv")}
           </button>
         </div>
       )}
       {acts.length > 0 && (
-        <ol className="plain card journal" aria-label="Audit trail">
+        <ol className="plain card journal" aria-label={say("operator.auditTrail")}>
           {acts.map((act) => (
             <ActRow key={act.id} act={act} />
           ))}
@@ -61,7 +62,7 @@ export function AuditView() {
       {trail.hasNextPage && (
         <p>
           <button type="button" disabled={isBusy} onClick={() => void trail.fetchNextPage()}>
-            Show earlier ones
+            {say("operator.earlierActs")}
           </button>
         </p>
       )}
@@ -69,7 +70,13 @@ export function AuditView() {
   );
 }
 
-const kinds = { all: "Everything", actor: "Of one operator", act: "Of one kind" };
+const kinds: Record<Wanted["by"], Key> = {
+  all: "operator.allActs",
+  actor: "operator.actsOfActor",
+  act: "operator.actsOfKind",
+};
+/** As an act is called. */
+const actExample = "PUT /operator/…";
 
 function Filter(props: { wanted: Wanted; acts: Act[]; onChange: (wanted: Wanted) => void }) {
   const { wanted, acts } = props;
@@ -79,7 +86,7 @@ function Filter(props: { wanted: Wanted; acts: Act[]; onChange: (wanted: Wanted)
   return (
     <div className="row settings-search">
       <label>
-        Which acts
+        {say("operator.whichActs")}
         <select
           data-entry
           value={by}
@@ -87,19 +94,20 @@ function Filter(props: { wanted: Wanted; acts: Act[]; onChange: (wanted: Wanted)
         >
           {Object.entries(kinds).map(([kind, title]) => (
             <option key={kind} value={kind}>
-              {title}
+              {say(title)}
             </option>
           ))}
         </select>
       </label>
       {by !== "all" && (
         <label className="grow">
-          {by === "actor" ? "Who" : "What"}
+          {say(by === "actor" ? "operator.who" : "operator.whatAct")}
           <input
+            dir="auto"
             list="audit-known"
             maxLength={200}
             value={wanted.text}
-            placeholder={by === "actor" ? "did:key:… or operator" : "PUT /operator/…"}
+            placeholder={by === "actor" ? say("operator.actorExample") : actExample}
             onChange={(event) => change({ text: event.target.value })}
           />
           <datalist id="audit-known">
@@ -110,7 +118,7 @@ function Filter(props: { wanted: Wanted; acts: Act[]; onChange: (wanted: Wanted)
         </label>
       )}
       <label>
-        From
+        {say("operator.from")}
         <input
           type="datetime-local"
           value={wanted.since}
@@ -118,7 +126,7 @@ function Filter(props: { wanted: Wanted; acts: Act[]; onChange: (wanted: Wanted)
         />
       </label>
       <label>
-        Before
+        {say("operator.before")}
         <input
           type="datetime-local"
           value={wanted.until}
@@ -129,26 +137,40 @@ function Filter(props: { wanted: Wanted; acts: Act[]; onChange: (wanted: Wanted)
   );
 }
 
-const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
-
 function ActRow({ act }: { act: Act }) {
   const isBad = act.status === 0 || act.status >= 400;
+  const isOn = act.target && act.act.split(" ")[1] !== act.target;
+  const by = {
+    actor: (
+      <span title={act.actor} dir="auto">
+        {short(act.actor, 20, 6)}
+      </span>
+    ),
+    role: <span dir="auto">{act.role}</span>,
+  };
+  const target = (
+    <span className="mono" dir="auto">
+      {act.target}
+    </span>
+  );
   return (
     <li>
       <span className="soft small">
-        <time dateTime={act.at}>{moment.format(new Date(act.at))}</time>
+        <time dateTime={act.at}>
+          {moment(act.at, { dateStyle: "medium", timeStyle: "medium" })}
+        </time>
         <br />
         <span className={isBad ? "bad" : undefined}>{ending(act.status)}</span>
       </span>
       <div>
-        <span className="mono">{act.act}</span>
+        <span className="mono" dir="auto">
+          {act.act}
+        </span>
         <p className="soft small">
-          by <span title={act.actor}>{short(act.actor, 20, 6)}</span> ({act.role})
-          {act.target && act.act.split(" ")[1] !== act.target && (
-            <>
-              {" "}
-              on <span className="mono">{act.target}</span>
-            </>
+          {isOn ? (
+            <Say id="operator.actByOn" values={{ ...by, target }} />
+          ) : (
+            <Say id="operator.actBy" values={by} />
           )}
         </p>
       </div>

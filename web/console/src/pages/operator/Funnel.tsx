@@ -1,4 +1,5 @@
-import { plural } from "../../shell/format";
+import { number } from "../../shell/format";
+import { say } from "../../words";
 
 export interface Step {
   screen: string;
@@ -18,33 +19,33 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
     undefined,
   );
   return (
-    <section className="card stack" aria-label="Funnel">
+    <section className="card stack" aria-label={say("operator.funnel")}>
       <div>
-        <h2>Where callers go, and where they leave</h2>
+        <h2>{say("operator.whereCallersGo")}</h2>
         <p className="soft small">
-          The last {plural(days, "day")}.
-          {worst && ` Most of those who hung up did so at ${worst.screen}; they are the red part.`}
+          {say("operator.lastDays", { days })}{" "}
+          {worst && say("operator.mostLeft", { screen: worst.screen })}
         </p>
       </div>
       {used.length === 0 ? (
-        <p className="soft centre">Nobody has called yet.</p>
+        <p className="soft centre">{say("operator.nobodyCalled")}</p>
       ) : (
         <table className="funnel">
           <thead>
             <tr>
-              <th>Screen</th>
+              <th>{say("operator.screen")}</th>
               <th className="wide-only">
-                <span className="visually-hidden">Share</span>
+                <span className="visually-hidden">{say("operator.share")}</span>
               </th>
-              <th className="number">Shown</th>
-              <th className="number">Left</th>
+              <th className="number">{say("operator.shown")}</th>
+              <th className="number">{say("operator.left")}</th>
             </tr>
           </thead>
           <tbody>
             {used.map((s) => (
               <tr key={s.screen}>
                 <td className="path-cell">
-                  {s.screen}
+                  <span dir="auto">{s.screen}</span>
                   <span className="narrow-only funnel-bar">
                     <Bar step={s} most={most} />
                   </span>
@@ -52,11 +53,11 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
                 <td className="wide-only funnel-bar">
                   <Bar step={s} most={most} />
                 </td>
-                <td className="number">{s.shown.toLocaleString("en")}</td>
+                <td className="number">{number(s.shown)}</td>
                 <td className="number">
                   {s.left > 0 ? (
                     <span className={s.dropOff >= 0.3 ? "bad" : ""}>
-                      {Math.round(s.dropOff * 100)} %
+                      {say("operator.percent", { n: Math.round(s.dropOff * 100) })}
                     </span>
                   ) : (
                     <span className="soft">–</span>

@@ -1,13 +1,16 @@
 import { useAsked } from "../../shell/asked";
-import { ago, duration } from "../../shell/format";
+import { ago, duration, moment, number } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useSession, type Session } from "../../identity/session";
+import { Say, say } from "../../words";
 import { ask, authorisation } from "./api";
 import { partsOf, wholeOf, type Part, type Ready, type Report } from "./health";
 import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
 import { Figure } from "./parts";
 import { SpeechCard } from "./SpeechCard";
+
+const metricsPath = "/metrics";
 
 interface Health {
   status: string;
@@ -30,7 +33,7 @@ async function look(session: Session): Promise<Seen> {
     json<Health>("/health"),
     json<Ready>("/ready"),
     ask<Report>(session, "/operator/health"),
-    askText(session, "/metrics"),
+    askText(session, metricsPath),
   ]);
   const parts = partsOf(report, ready);
   return { health, ready, parts, metrics: chosenMetrics(parseMetrics(metrics)) };
@@ -52,7 +55,7 @@ export function HealthView() {
   return (
     <div className="stack" aria-busy={!seen && !error}>
       <Problem error={error} />
-      {!seen && !error && <Skeleton lines={6} label="Looking at the server" />}
+      {!seen && !error && <Skeleton lines={6} label={say("operator.lookingAtServer")} />}
       {seen && <Whole seen={seen} isOld={error !== ""} />}
     </div>
   );
@@ -63,52 +66,63 @@ function Whole({ seen, isOld }: { seen: Seen; isOld: boolean }) {
   const { health, ready, parts } = seen;
   const [whole, mood] = wholeOf(parts, ready, health.status);
   const shown = (is: "good" | "bad") => (isOld ? {} : { mood: is });
+  const probe = `/ready/${parts.find((part) => part.isProbed)?.name ?? "…"}`;
   return (
     <>
-      {isOld && <p className="soft small">Below is what was seen last.</p>}
+      {isOld && <p className="soft small">{say("operator.seenLast")}</p>}
       <dl className="figures">
-        <Figure label="Health" value={whole} {...shown(mood)} />
+        <Figure label={say("operator.health")} value={whole} {...shown(mood)} />
         <Figure
-          label="Traffic"
-          value={ready.ready ? "ready" : "not ready"}
+          label={say("operator.traffic")}
+          value={say(ready.ready ? "operator.ready" : "operator.notReady")}
           {...shown(ready.ready ? "good" : "bad")}
         />
         <Figure
-          label="Database"
-          value={health.database}
+          label={say("operator.database")}
+          value={<span dir="auto">{health.database}</span>}
           {...shown(health.database === "connected" ? "good" : "bad")}
         />
-        <Figure label="Up for" value={duration(health.uptime)} />
-        <Figure label="Version" value={health.version} />
-        <Figure label="Environment" value={health.environment} />
+        <Figure label={say("operator.upFor")} value={duration(health.uptime)} />
+        <Figure label={say("operator.version")} value={<span dir="auto">{health.version}</span>} />
+        <Figure
+          label={say("operator.environment")}
+          value={<span dir="auto">{health.environment}</span>}
+        />
       </dl>
       <div className="grid">
         <section className="card">
-          <h2>What it needs</h2>
-          <ul className="plain checks" aria-label="Parts">
+          <h2>{say("operator.needs")}</h2>
+          <ul className="plain checks" aria-label={say("operator.parts")}>
             {parts.map((part) => (
               <PartRow key={part.name} part={part} isOld={isOld} />
             ))}
           </ul>
           <p className="soft small">
-            A node gets no requests while a part is in trouble that it needs; other parts fail
-            alone. Platforms ask for one of them at{" "}
-            <code>/ready/{parts.find((part) => part.isProbed)?.name ?? "…"}</code>.
+            <Say id="operator.partsHint" values={{ path: <code dir="auto">{probe}</code> }} />
           </p>
         </section>
         <SpeechCard />
         <section className="card">
-          <h2>What it does</h2>
+          <h2>{say("operator.does")}</h2>
           <dl className="ledger">
             {seen.metrics.map((m) => (
               <div key={m.name}>
-                <dt>{m.title}</dt>
-                <dd>{m.value.toLocaleString("en", { maximumFractionDigits: 1 })}</dd>
+                <dt>{say(m.title)}</dt>
+                <dd>{number(m.value, { maximumFractionDigits: 1 })}</dd>
               </div>
             ))}
           </dl>
           <p className="soft small">
-            All of it is at <a href="/metrics">/metrics</a>.
+            <Say
+              id="operator.allMetrics"
+              values={{
+                path: (
+                  <a href={metricsPath} dir="auto">
+                    {metricsPath}
+                  </a>
+                ),
+              }}
+            />
           </p>
         </section>
       </div>
@@ -122,18 +136,30 @@ function PartRow({ part, isOld }: { part: Part; isOld: boolean }) {
     <li>
       <div className="row spread">
         <span>
-          <span className={dot} /> {part.name}
-          {part.weight === "needed" && <span className="soft small"> needed</span>}
+          <span className={dot} /> <span dir="auto">{part.name}</span>
+          {part.weight === "needed" && (
+            <span className="soft small"> {say("operator.needed")}</span>
+          )}
         </span>
-        {part.isWell && <span className="soft">ok</span>}
-        {!part.isWell && part.causes.length === 0 && <span className="bad">in trouble</span>}
+        {part.isWell && <span className="soft">{say("operator.ok")}</span>}
+        {!part.isWell && part.causes.length === 0 && (
+          <span className="bad">{say("operator.inTrouble")}</span>
+        )}
       </div>
       {part.causes.map((cause) => (
         <p key={cause.text} className="cause">
-          <span className="bad">{cause.text}</span>{" "}
+          <span className="bad" dir="auto">
+            {cause.text}
+          </span>{" "}
           {cause.since && (
             <span className="soft small">
-              since <time dateTime={cause.since}>{clock(cause.since)}</time>, {ago(cause.since)}
+              <Say
+                id="operator.since"
+                values={{
+                  clock: <time dateTime={cause.since}>{clock(cause.since)}</time>,
+                  ago: ago(cause.since),
+                }}
+              />
             </span>
           )}
         </p>
@@ -142,9 +168,6 @@ function PartRow({ part, isOld }: { part: Part; isOld: boolean }) {
   );
 }
 
-const hours = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hour12: false });
-
 function clock(when: string): string {
-  const at = new Date(when);
-  return Number.isNaN(at.getTime()) ? when : hours.format(at);
+  return moment(when, { hour: "2-digit", minute: "2-digit", hour12: false });
 }

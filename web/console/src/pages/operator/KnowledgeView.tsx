@@ -5,6 +5,7 @@ import { short } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { Say, say } from "../../words";
 import { QuestionDesk, type StaffAsk } from "../knowledge/QuestionDesk";
 import { ask, useLook } from "./api";
 
@@ -18,6 +19,7 @@ interface Offered {
 }
 
 const base = "/operator/knowledge";
+const listing = "castalia knowledge publish";
 
 /** Questions of every collection, and which collections may answer many. */
 export function KnowledgeView() {
@@ -28,7 +30,7 @@ export function KnowledgeView() {
   );
   return (
     <div className="stack">
-      <QuestionDesk staff="operator" ask={asStaff} empty="No question waits." />
+      <QuestionDesk staff="operator" ask={asStaff} empty={say("operator.noQuestion")} />
       <Publishing />
     </div>
   );
@@ -45,34 +47,39 @@ function Publishing() {
     run(() => (published ? ask(session, path, "DELETE") : ask(session, path, "PUT", { readers })));
   };
   return (
-    <section className="card stack" aria-label="Published collections" aria-busy={!data && !error}>
-      <h2>Published collections</h2>
-      <p className="soft">
-        What is for everybody or members answers people who did not choose whose documents they
-        hear. Publish those whose owner you trust: what is added later is published too.
-      </p>
+    <section
+      className="card stack"
+      aria-label={say("operator.published")}
+      aria-busy={!data && !error}
+    >
+      <h2>{say("operator.published")}</h2>
+      <p className="soft">{say("operator.publishedHint")}</p>
       <Problem error={refusal || error} />
-      {!data && !error && <Skeleton lines={3} label="Reading the collections" />}
-      {data?.collections.length === 0 && (
-        <p className="soft">No collection is for everybody or for members.</p>
-      )}
+      {!data && !error && <Skeleton lines={3} label={say("operator.readingCollections")} />}
+      {data?.collections.length === 0 && <p className="soft">{say("operator.noCollection")}</p>}
       {data && data.collections.length > 0 && (
-        <ul {...kept} className="plain locks" aria-label="Collections">
+        <ul {...kept} className="plain locks" aria-label={say("operator.collections")}>
           {data.collections.map((one) => (
             <li key={one.id} className="row spread nowrap">
               <span>
-                <strong>{one.name}</strong>
+                <strong dir="auto">{one.name}</strong>
                 <span className="soft small block">
-                  {`for ${one.readers} · ${one.folder} of ${short(one.namespace, 16, 6)}`}
+                  {say("operator.collectionOf", {
+                    readers: one.readers,
+                    folder: one.folder,
+                    owner: short(one.namespace, 16, 6),
+                  })}
                 </span>
               </span>
               <button
                 type="button"
                 disabled={isBusy}
-                aria-label={`${one.published ? "Take back" : "Publish"} ${one.name}`}
+                aria-label={say(one.published ? "operator.takeBackOne" : "operator.publishOne", {
+                  name: one.name,
+                })}
                 onClick={() => set(one)}
               >
-                {one.published ? "Take back" : "Publish"}
+                {say(one.published ? "operator.takeBack" : "operator.publish")}
               </button>
             </li>
           ))}
@@ -80,7 +87,10 @@ function Publishing() {
       )}
       {data?.next && (
         <p className="soft small">
-          There are more: <code>castalia knowledge publish</code> lists them all.
+          <Say
+            id="operator.moreCollections"
+            values={{ command: <code dir="auto">{listing}</code> }}
+          />
         </p>
       )}
     </section>

@@ -1,9 +1,12 @@
 import { useDeferredValue, useState } from "react";
-import { plural } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { useLook } from "./api";
 import { linesOf, logsPath, type LogLine, type LogRecord } from "./logs";
+
+/** As the lines have them. */
+const levels = ["debug", "info", "warn", "error"];
 
 /** What this node logged in the last hour; the server leaves secrets and numbers out. */
 export function LogsView() {
@@ -19,7 +22,7 @@ export function LogsView() {
       <Problem error={error} />
       <div className="row settings-search">
         <label className="grow">
-          A part of the line
+          {say("operator.partOfLine")}
           <input
             type="search"
             data-entry
@@ -29,26 +32,27 @@ export function LogsView() {
           />
         </label>
         <label>
-          From this severity on
+          {say("operator.severity")}
           <select value={level} onChange={(event) => setLevel(event.target.value)}>
-            <option value="debug">debug</option>
-            <option value="info">info</option>
-            <option value="warn">warn</option>
-            <option value="error">error</option>
+            {levels.map((one) => (
+              <option key={one} dir="auto">
+                {one}
+              </option>
+            ))}
           </select>
         </label>
       </div>
-      {!data && !error && <Skeleton lines={6} label="Reading the log" />}
+      {!data && !error && <Skeleton lines={6} label={say("operator.readingLog")} />}
       {data && (
         <p className="soft small">
           {lines.length === 0
-            ? "Nothing like that was logged in the last hour."
-            : `${plural(lines.length, "line")} of the last hour of ${data.node}, the newest first.`}
-          {data.more && " There are earlier ones."}
+            ? say("operator.noLines")
+            : say("operator.lines", { count: lines.length, node: data.node })}{" "}
+          {data.more && say("operator.earlierLines")}
         </p>
       )}
       {lines.length > 0 && (
-        <ol className="plain card journal" aria-label="Log">
+        <ol className="plain card journal" aria-label={say("operator.log")}>
           {lines.map((line) => (
             <Line key={line.key} line={line} />
           ))}
@@ -64,12 +68,14 @@ function Line({ line }: { line: LogLine }) {
     <li>
       <span className="soft small">
         <time dateTime={line.time}>{line.time.slice(11, 19)}</time>{" "}
-        <span className={isBad ? "bad" : undefined}>{line.level}</span>
+        <span className={isBad ? "bad" : undefined} dir="auto">
+          {line.level}
+        </span>
       </span>
-      <div>
+      <div dir="auto">
         {line.text}
         {line.rest.length > 0 && (
-          <p className="mono soft small">
+          <p className="mono soft small" dir="auto">
             {line.rest.map(([name, value]) => `${name}=${value}`).join(" ")}
           </p>
         )}

@@ -1,6 +1,10 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { plural } from "../../shell/format";
+import { number } from "../../shell/format";
+import { Say, say } from "../../words";
 import { box, layout, neighbour, type MenuGraph, type MenuNode, type PlacedEdge } from "./layout";
+
+/** The direction of a name; the types of SVG have no such attribute. */
+const itsOwn = { dir: "auto" };
 
 /** A menu as a drawing, and what is on the chosen screen. */
 export function MenuDrawing({
@@ -43,24 +47,29 @@ export function MenuDrawing({
     detail.current?.focus();
   }
   return (
-    <section className="card stack" aria-label="Menu">
+    <section className="card stack" aria-label={say("operator.menu")}>
       <div className="row spread graph-head">
         <h2>
-          {graph.name}{" "}
-          {graph.version && <span className="soft small">version {graph.version}</span>}
+          <span dir="auto">{graph.name}</span>{" "}
+          {graph.version && (
+            <span className="soft small">
+              {say("operator.menuVersion", { version: graph.version })}
+            </span>
+          )}
         </h2>
         <label className="choice small">
-          <input type="checkbox" checked={back} onChange={() => setBack(!back)} /> Ways back
+          <input type="checkbox" checked={back} onChange={() => setBack(!back)} />{" "}
+          {say("operator.waysBack")}
         </label>
       </div>
       <p className="soft small" id="graph-help">
-        Choose a screen to see what it shows and where it leads; arrow keys walk along the lines.
+        {say("operator.drawingHint")}
       </p>
       <div
         ref={drawing}
         className="graph-scroll"
         role="region"
-        aria-label="Drawing of the menu"
+        aria-label={say("operator.drawing")}
         aria-describedby="graph-help"
       >
         <svg
@@ -68,7 +77,7 @@ export function MenuDrawing({
           height={placed.height}
           className="graph"
           role="group"
-          aria-label="Screens"
+          aria-label={say("operator.screens")}
           onKeyDown={walk}
         >
           <g aria-hidden="true">
@@ -99,15 +108,15 @@ export function MenuDrawing({
               }}
             >
               <rect width={box.width} height={box.height} rx={10} />
-              <text x={12} y={19} className="node-name">
+              <text x={12} y={19} className="node-name" {...itsOwn}>
                 {`${clipped(n.id)} `}
               </text>
               <text x={12} y={36} className="node-more">
-                {`${n.kind} `}
+                {`${kindOf(n)} `}
               </text>
               {n.count > 0 && (
                 <text x={box.width - 12} y={36} textAnchor="end" className="node-count">
-                  {n.count.toLocaleString("en")}
+                  {number(n.count)}
                 </text>
               )}
             </g>
@@ -118,27 +127,29 @@ export function MenuDrawing({
         <div className="node-detail" aria-live="polite">
           <div>
             <h3 ref={detail} tabIndex={-1}>
-              {node.id} <span className="badge">{node.kind}</span>
+              <span dir="auto">{node.id}</span> <span className="badge">{kindOf(node)}</span>
             </h3>
             {onEdit ? (
               <button type="button" onClick={() => onEdit(node.id)}>
-                Edit this screen
+                {say("operator.editScreen")}
               </button>
             ) : (
               <p className="soft small">
-                State {node.state}, shown {plural(node.count, "time")}
+                {say("operator.stateShown", { state: node.state, count: node.count })}
               </p>
             )}
-            <pre className="phone-screen">{node.text || "(nothing is shown)"}</pre>
+            <pre className="phone-screen" dir="auto">
+              {node.text || say("operator.nothingShown")}
+            </pre>
           </div>
           <Ways
-            title="Leads to"
+            title={say("operator.leadsTo")}
             edges={graph.edges.filter((e) => e.from === node.id)}
             end="to"
             onFollow={follow}
           />
           <Ways
-            title="Reached from"
+            title={say("operator.reachedFrom")}
             edges={graph.edges.filter((e) => e.to === node.id)}
             end="from"
             onFollow={follow}
@@ -153,12 +164,16 @@ function clipped(id: string): string {
   return id.length > 24 ? `${id.slice(0, 23)}…` : id;
 }
 
+function kindOf({ kind }: MenuNode): string {
+  return say("operator.screenKind", { kind });
+}
+
 /** Begins with what is seen, so that who speaks to the page can name it. */
 function spoken(n: MenuNode): string {
-  const seen = `${clipped(n.id)} ${n.kind}`;
+  const seen = { name: clipped(n.id), kind: kindOf(n) };
   return n.count > 0
-    ? `${seen} ${n.count.toLocaleString("en")} times shown`
-    : `${seen}, never shown`;
+    ? say("operator.screenShown", { ...seen, count: n.count })
+    : say("operator.screenNeverShown", seen);
 }
 
 /** Scrolls a window until a box in it is in sight, with some room to its left. */
@@ -182,17 +197,23 @@ function Ways(props: {
     <div>
       <h3 className="section-label">{props.title}</h3>
       <ul className="plain small ways">
-        {props.edges.length === 0 && <li className="soft">nowhere</li>}
+        {props.edges.length === 0 && <li className="soft">{say("operator.nowhere")}</li>}
         {props.edges.map((e, i) => (
           <li key={i}>
             <button type="button" className="quiet" onClick={() => props.onFollow(e[props.end])}>
               <span className="grow">
-                <strong>{e[props.end]}</strong> <span className="soft">{e.label}</span>
+                <strong dir="auto">{e[props.end]}</strong>{" "}
+                <span className="soft" dir="auto">
+                  {e.label}
+                </span>
               </span>
               {e.count > 0 && (
                 <span>
-                  {e.count.toLocaleString("en")}
-                  <span className="visually-hidden"> times</span>
+                  <Say
+                    id="operator.times"
+                    values={{ count: e.count }}
+                    tags={{ hidden: (text) => <span className="visually-hidden">{text}</span> }}
+                  />
                 </span>
               )}
             </button>

@@ -1,6 +1,7 @@
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { useLook } from "./api";
 import { Funnel, type Step } from "./Funnel";
 import type { MenuGraph } from "./layout";
@@ -14,11 +15,11 @@ export function MenuView() {
     <div className="stack">
       <p>
         <Link to="operator/menu/edit" className="button primary">
-          Edit the menu
+          {say("operator.editMenu")}
         </Link>
       </p>
       <Problem error={graph.error || funnel.error} />
-      {!graph.data && !graph.error && <Skeleton lines={8} label="Reading the menu" />}
+      {!graph.data && !graph.error && <Skeleton lines={8} label={say("operator.readingMenu")} />}
       {funnel.data && <Funnel days={funnel.data.days} steps={funnel.data.steps} />}
       {graph.data && <MenuDrawing graph={graph.data} />}
     </div>

@@ -6,6 +6,7 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { loadWords, say, type Key } from "../../words";
 import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
 import { AccountsView } from "./AccountsView";
 import { AuditView } from "./AuditView";
@@ -22,46 +23,53 @@ import { RetentionView } from "./RetentionView";
 import { SessionsView } from "./SessionsView";
 import { SettingsView } from "./SettingsView";
 
-const MenuEditor = lazy(() => import("./menu/MenuEditor"));
+const MenuEditor = lazy(
+  async () => (await Promise.all([import("./menu/MenuEditor"), loadWords("menu")]))[0],
+);
 
 interface View {
   path: string;
-  title: string;
+  title: Key;
   service?: string;
   page: (rest: string) => ReactNode;
 }
 
 const views: View[] = [
-  { path: "", title: "Health", page: () => <HealthView /> },
+  { path: "", title: "operator.health", page: () => <HealthView /> },
   {
     path: "sessions",
-    title: "Sessions",
+    title: "operator.sessions",
     service: "ussd",
     page: (rest) => <SessionsView selected={rest} />,
   },
   {
     path: "menu",
-    title: "Menu",
+    title: "operator.menu",
     service: "ussd",
     page: (rest) =>
       rest === "edit" ? (
-        <Suspense fallback={<Skeleton lines={8} label="Opening the editor" />}>
+        <Suspense fallback={<Skeleton lines={8} label={say("operator.openingEditor")} />}>
           <MenuEditor />
         </Suspense>
       ) : (
         <MenuView />
       ),
   },
-  { path: "accounts", title: "Accounts", service: "ussd", page: () => <AccountsView /> },
-  { path: "nodes", title: "Query nodes", service: "query", page: () => <QueryView /> },
-  { path: "knowledge", title: "Knowledge", service: "filestore", page: () => <KnowledgeView /> },
-  { path: "people", title: "People", page: () => <PeopleView /> },
-  { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
-  { path: "settings", title: "Settings", page: () => <SettingsView /> },
-  { path: "backups", title: "Backups", page: () => <BackupsView /> },
-  { path: "retention", title: "Retention", page: () => <RetentionView /> },
-  { path: "logs", title: "Logs", page: () => <LogsView /> },
-  { path: "audit", title: "Audit trail", page: () => <AuditView /> },
+  { path: "accounts", title: "operator.accounts", service: "ussd", page: () => <AccountsView /> },
+  { path: "nodes", title: "operator.nodes", service: "query", page: () => <QueryView /> },
+  {
+    path: "knowledge",
+    title: "shell.knowledge",
+    service: "filestore",
+    page: () => <KnowledgeView />,
+  },
+  { path: "people", title: "operator.people", page: () => <PeopleView /> },
+  { path: "plugins", title: "operator.plugins", page: () => <PluginsView /> },
+  { path: "settings", title: "operator.settings", page: () => <SettingsView /> },
+  { path: "backups", title: "operator.backups", page: () => <BackupsView /> },
+  { path: "retention", title: "operator.retention", page: () => <RetentionView /> },
+  { path: "logs", title: "operator.logs", page: () => <LogsView /> },
+  { path: "audit", title: "operator.auditTrail", page: () => <AuditView /> },
 ];
 
 /** What the person who runs this server wants to see. */
@@ -95,20 +103,20 @@ export default function OperatorPage({ view }: { view: string }) {
     <div className="page operator">
       <header className="page-head">
         <div>
-          <h1>Operator</h1>
-          <p className="soft">How this server does, and how people walk through its menu.</p>
+          <h1>{say("shell.operator")}</h1>
+          <p className="soft">{say("operator.what")}</p>
         </div>
       </header>
       {door.data === "open" ? (
         <>
-          <nav className="tabs" aria-label="Operator" ref={tabs}>
+          <nav className="tabs" aria-label={say("shell.operator")} ref={tabs}>
             {offered.map((v) => (
               <Link
                 key={v.path}
                 to={v.path ? `operator/${v.path}` : "operator"}
                 current={v === shown}
               >
-                {v.title}
+                {say(v.title)}
               </Link>
             ))}
           </nav>
@@ -120,11 +128,11 @@ export default function OperatorPage({ view }: { view: string }) {
         <div className="stack no-entry">
           <Problem error={door.error} />
           <button type="button" onClick={() => void door.again()}>
-            <Icon name="restore" /> Try again
+            <Icon name="restore" /> {say("shell.tryAgain")}
           </button>
         </div>
       ) : (
-        <Skeleton lines={5} label="Asking the server" />
+        <Skeleton lines={5} label={say("operator.asking")} />
       )}
     </div>
   );
@@ -141,12 +149,9 @@ function TokenForm({ onToken }: { onToken: () => Promise<unknown> }) {
   }
   return (
     <form className="card stack token-form" onSubmit={enter}>
-      <p>
-        These pages are for operators: ask an owner for a role, open them on the server itself, or
-        with the operator&apos;s token. It is kept until this tab is closed.
-      </p>
+      <p>{say("operator.tokenHint")}</p>
       <label>
-        Operator token
+        {say("operator.token")}
         <input
           type="password"
           autoComplete="off"
@@ -155,11 +160,11 @@ function TokenForm({ onToken }: { onToken: () => Promise<unknown> }) {
         />
       </label>
       <button className="primary" type="submit" disabled={token === ""}>
-        Enter
+        {say("operator.enter")}
       </button>
       {tried && (
         <p role="alert" className="bad small">
-          The server does not take this token.
+          {say("operator.tokenRefused")}
         </p>
       )}
     </form>

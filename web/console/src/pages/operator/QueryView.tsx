@@ -1,6 +1,7 @@
-import { ago, bytes, plural } from "../../shell/format";
+import { ago, bytes, number } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { useLook } from "./api";
 import { Figure } from "./parts";
 
@@ -34,6 +35,8 @@ interface Status {
   };
 }
 
+const tenths = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+
 /** The chain's nodes as the gateway sees them, and what its cache saves. */
 export function QueryView() {
   const { data, error } = useLook<Status>("/query/status");
@@ -42,61 +45,85 @@ export function QueryView() {
   return (
     <div className="stack" aria-busy={!data && !error}>
       <Problem error={error} />
-      {!data && !error && <Skeleton lines={6} label="Asking about the nodes" />}
+      {!data && !error && <Skeleton lines={6} label={say("operator.askingNodes")} />}
       {cache && (
         <dl className="figures">
           <Figure
-            label="From the cache"
+            label={say("operator.fromCache")}
             value={
-              asked > 0 ? `${Math.round((100 * (cache.hits + cache.coalesced)) / asked)} %` : "–"
+              asked > 0
+                ? say("operator.percent", {
+                    n: Math.round((100 * (cache.hits + cache.coalesced)) / asked),
+                  })
+                : "–"
             }
           />
-          <Figure label="Hits" value={cache.hits.toLocaleString("en")} />
-          <Figure label="Misses" value={cache.misses.toLocaleString("en")} />
-          <Figure label="Asked together" value={cache.coalesced.toLocaleString("en")} />
-          <Figure label="Replies held" value={cache.entries.toLocaleString("en")} />
-          <Figure label={`Taken of ${bytes(cache.maxBytes)}`} value={bytes(cache.bytes)} />
+          <Figure label={say("operator.hits")} value={number(cache.hits)} />
+          <Figure label={say("operator.misses")} value={number(cache.misses)} />
+          <Figure label={say("operator.askedTogether")} value={number(cache.coalesced)} />
+          <Figure label={say("operator.repliesHeld")} value={number(cache.entries)} />
+          <Figure
+            label={say("operator.takenOf", { size: bytes(cache.maxBytes) })}
+            value={bytes(cache.bytes)}
+          />
         </dl>
       )}
       {data?.chains.map((chain) => (
-        <section key={chain.name} className="card table" aria-label={`Chain ${chain.name}`}>
+        <section
+          key={chain.name}
+          className="card table"
+          aria-label={say("operator.chain", { name: chain.name })}
+        >
           <div className="row spread table-head">
             <h2>
-              <span className={chain.ready ? "dot good" : "dot bad"} /> {chain.name}
+              <span className={chain.ready ? "dot good" : "dot bad"} />{" "}
+              <span dir="auto">{chain.name}</span>
             </h2>
             <p className="soft small">
-              {chain.dialect}, height {chain.height.toLocaleString("en")},{" "}
-              {plural(chain.routes, "route")}
+              {say("operator.chainFacts", {
+                dialect: chain.dialect,
+                height: chain.height,
+                routes: chain.routes,
+              })}
             </p>
           </div>
           {chain.warnings.map((w) => (
-            <p key={w} className="notice">
+            <p key={w} className="notice" dir="auto">
               {w}
             </p>
           ))}
           <table>
             <thead>
               <tr>
-                <th>Node</th>
-                <th>State</th>
-                <th className="number">Height</th>
-                <th className="number wide-only">Calls</th>
-                <th className="number wide-only">Latency</th>
-                <th className="wide-only">Seen</th>
+                <th>{say("operator.node")}</th>
+                <th>{say("operator.state")}</th>
+                <th className="number">{say("operator.height")}</th>
+                <th className="number wide-only">{say("operator.calls")}</th>
+                <th className="number wide-only">{say("operator.latency")}</th>
+                <th className="wide-only">{say("operator.seen")}</th>
               </tr>
             </thead>
             <tbody>
               {chain.nodes.map((n) => (
                 <tr key={n.address}>
-                  <td className="mono path-cell">{n.address}</td>
-                  <td className={n.state === "in step" ? "good" : "bad"}>{n.state}</td>
-                  <td className="number">{n.height.toLocaleString("en")}</td>
-                  <td className="number wide-only">
-                    {n.calls.toLocaleString("en")}
-                    {n.inFlight > 0 && ` (${n.inFlight} now)`}
+                  <td className="mono path-cell">
+                    <span dir="auto">{n.address}</span>
                   </td>
-                  <td className="number wide-only">{n.latencyMs.toFixed(1)} ms</td>
-                  <td className="wide-only soft">{ago(n.seen)}</td>
+                  <td className={n.state === "in step" ? "good" : "bad"}>
+                    <span dir="auto">{n.state}</span>
+                  </td>
+                  <td className="number">{number(n.height)}</td>
+                  <td className="number wide-only">
+                    {n.inFlight > 0
+                      ? say("operator.callsNow", { calls: n.calls, now: n.inFlight })
+                      : number(n.calls)}
+                  </td>
+                  <td className="number wide-only">
+                    {say("shell.milliseconds", { n: number(n.latencyMs, tenths) })}
+                  </td>
+                  <td className="wide-only soft">
+                    <time dateTime={n.seen}>{ago(n.seen)}</time>
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -1,15 +1,17 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
-import { bytes } from "../../shell/format";
+import { bytes, number } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { ask, useLook } from "./api";
 import { dueWords, growth, largest, rulesOf, rulesText } from "./retention";
 import type { Kept, Retention, Rules, Table } from "./retention";
 
 const path = "/operator/retention";
 const documentPath = "/operator/documents/retention";
+const exportSetting = "RETENTION_EXPORT_URL";
 
 /** How long records are kept, what would go, and what tables hold. */
 export function RetentionView() {
@@ -17,7 +19,7 @@ export function RetentionView() {
   return (
     <div className="stack" aria-busy={!data && !error}>
       <Problem error={error} />
-      {!data && !error && <Skeleton lines={6} label="Looking at what is kept" />}
+      {!data && !error && <Skeleton lines={6} label={say("operator.lookingAtKept")} />}
       {data && <RulesCard retention={data} />}
       {data && <TablesCard tables={largest(data.tables)} />}
     </div>
@@ -62,32 +64,32 @@ function RulesCard({ retention }: { retention: Retention }) {
     });
   }
   return (
-    <form className="card stack" aria-label="How long records are kept" onSubmit={look}>
-      <h2>How long records are kept</h2>
+    <form className="card stack" aria-label={say("operator.howLong")} onSubmit={look}>
+      <h2>{say("operator.howLong")}</h2>
       <p className="soft small">
-        Empty is for ever; else a time such as 365d.{" "}
-        {readOnly
-          ? "The server's settings hold these rules: a change needs a restart."
-          : "Changes count at once, and records go within the hour."}{" "}
+        {say("operator.howLongHint")}{" "}
+        {say(readOnly ? "operator.rulesHeld" : "operator.rulesAtOnce")}{" "}
         {exported
-          ? "Records are exported before they go."
-          : "Nothing is exported before it goes: RETENTION_EXPORT_URL says where to."}
+          ? say("operator.exported")
+          : say("operator.notExported", { setting: exportSetting })}
       </p>
       <Problem error={error} />
       <div className="retention">
         {(tried ?? classes).map((one) => (
           <label key={one.name}>
-            <span className="name">{one.name}</span>
+            <span className="name" dir="auto">
+              {one.name}
+            </span>
             <input
               autoComplete="off"
-              placeholder="for ever"
+              placeholder={say("operator.forEver")}
               disabled={readOnly || isBusy}
               value={rules[one.name] ?? ""}
               onChange={(event) => change(one.name, event.target.value)}
             />
             <span className="soft small">
-              {one.doc}
-              {one.keep !== undefined && <strong> {dueWords(one.due)}.</strong>}
+              <span dir="auto">{one.doc}</span>
+              {one.keep !== undefined && <strong> {dueWords(one.due)}</strong>}
             </span>
           </label>
         ))}
@@ -95,7 +97,7 @@ function RulesCard({ retention }: { retention: Retention }) {
       {!readOnly && (
         <div className="row">
           <button type="submit" disabled={isBusy || !isChanged}>
-            See what would go
+            {say("operator.seeWhatGoes")}
           </button>
           <button
             type="button"
@@ -103,7 +105,7 @@ function RulesCard({ retention }: { retention: Retention }) {
             disabled={isBusy || !isChanged || !tried}
             onClick={save}
           >
-            Save the rules
+            {say("operator.saveRules")}
           </button>
         </div>
       )}
@@ -113,27 +115,29 @@ function RulesCard({ retention }: { retention: Retention }) {
 
 function TablesCard({ tables }: { tables: Table[] }) {
   return (
-    <section className="card" aria-label="What tables hold">
-      <h2>What tables hold</h2>
+    <section className="card" aria-label={say("operator.tablesHold")}>
+      <h2>{say("operator.tablesHold")}</h2>
       {tables.length === 0 ? (
-        <p className="soft small">Nothing was measured yet: that happens once a day.</p>
+        <p className="soft small">{say("operator.notMeasured")}</p>
       ) : (
         <div className="tables-held">
           <table>
             <thead>
               <tr>
-                <th>Table</th>
-                <th className="number">Rows</th>
-                <th className="number">Rows a day</th>
-                <th className="number wide-only">Size</th>
-                <th className="wide-only">Measured</th>
+                <th>{say("operator.table")}</th>
+                <th className="number">{say("operator.rows")}</th>
+                <th className="number">{say("operator.rowsADay")}</th>
+                <th className="number wide-only">{say("operator.size")}</th>
+                <th className="wide-only">{say("operator.measured")}</th>
               </tr>
             </thead>
             <tbody>
               {tables.map((one) => (
                 <tr key={one.name}>
-                  <td className="mono">{one.name}</td>
-                  <td className="number">{one.rows.toLocaleString("en")}</td>
+                  <td className="mono">
+                    <span dir="auto">{one.name}</span>
+                  </td>
+                  <td className="number">{number(one.rows)}</td>
                   <td className="number">{growth(one.rowsADay)}</td>
                   <td className="number wide-only">
                     {one.bytes === undefined ? "–" : bytes(one.bytes)}

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { plural } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { useLook } from "./api";
 import { grouped, sourceOf, type Setting, type Settings } from "./settings";
 
@@ -17,12 +17,12 @@ export function SettingsView() {
       <Problem error={error} />
       <div className="row settings-search">
         <label className="grow">
-          Find a setting
+          {say("operator.findSetting")}
           <input
             type="search"
             data-entry
             value={words}
-            placeholder="quota, model, telephone…"
+            placeholder={say("operator.findSettingExample")}
             onChange={(event) => setWords(event.target.value)}
           />
         </label>
@@ -32,22 +32,22 @@ export function SettingsView() {
             checked={isSetOnly}
             onChange={(event) => setSetOnly(event.target.checked)}
           />
-          Only what was set
+          {say("operator.onlySet")}
         </label>
       </div>
-      {!data && !error && <Skeleton lines={6} label="Reading the settings" />}
+      {!data && !error && <Skeleton lines={6} label={say("operator.readingSettings")} />}
       {data && (
         <p className="soft small" role="status">
           {count === 0
-            ? isSetOnly
-              ? "Nothing that was set is called so. Look at all settings."
-              : "There is no such setting."
-            : `${plural(count, "setting")} of ${data.settings.length}. A change needs a restart.`}
+            ? say(isSetOnly ? "operator.noneSet" : "operator.noSetting")
+            : say("operator.settingCount", { count, total: data.settings.length })}
         </p>
       )}
-      {parts.map(([part, some]) => (
-        <section key={part} className="card" aria-label={part}>
-          <h2>{part}</h2>
+      {parts.map(([part, some], i) => (
+        <section key={part} className="card" aria-labelledby={`settings-${i}`}>
+          <h2 id={`settings-${i}`} dir="auto">
+            {part}
+          </h2>
           <dl className="settings">
             {some.map((one) => (
               <One key={one.name} setting={one} />
@@ -57,21 +57,24 @@ export function SettingsView() {
       ))}
       {data && data.documents.length > 0 && (
         <section className="card">
-          <h2>Documents</h2>
-          <p className="soft small">
-            They change while the server runs, unless a file or the environment holds them.
-          </p>
+          <h2>{say("operator.documents")}</h2>
+          <p className="soft small">{say("operator.documentsHint")}</p>
           <dl className="settings">
             {data.documents.map((one) => (
               <div key={one.name}>
-                <dt className="mono">{one.name}</dt>
+                <dt className="mono" dir="auto">
+                  {one.name}
+                </dt>
                 <dd>
-                  {one.source}
-                  {one.where && <span className="mono"> {one.where}</span>}
+                  <span dir="auto">{one.source}</span>
+                  {one.where && (
+                    <span className="mono" dir="auto">
+                      {" "}
+                      {one.where}
+                    </span>
+                  )}
                   <p className="soft small">
-                    {one.restart
-                      ? "Read-only here: a change needs a restart."
-                      : "Changes count at once."}
+                    {say(one.restart ? "operator.documentHeld" : "operator.documentAtOnce")}
                   </p>
                 </dd>
               </div>
@@ -87,11 +90,17 @@ function One({ setting }: { setting: Setting }) {
   const isSet = setting.source !== "default";
   return (
     <div>
-      <dt className="mono">{setting.name}</dt>
+      <dt className="mono" dir="auto">
+        {setting.name}
+      </dt>
       <dd>
-        <span className="mono">{setting.value === "" ? "empty" : setting.value}</span>{" "}
+        <span className="mono" dir="auto">
+          {setting.value === "" ? say("operator.empty") : setting.value}
+        </span>{" "}
         <span className={isSet ? "badge good" : "badge"}>{sourceOf(setting)}</span>
-        <p className="soft small">{setting.doc}</p>
+        <p className="soft small" dir="auto">
+          {setting.doc}
+        </p>
       </dd>
     </div>
   );

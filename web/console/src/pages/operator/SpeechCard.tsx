@@ -1,6 +1,8 @@
 import { useSession } from "../../identity/session";
 import { useAsked } from "../../shell/asked";
+import { list } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
+import { say } from "../../words";
 import { ask } from "./api";
 
 /** What GET /operator/speech says: in the order in which services are asked. */
@@ -15,8 +17,6 @@ interface SpeechCheck {
   }[];
 }
 
-const halves = { hearing: "hears", voice: "speaks" };
-
 /** Which services hear and speak in calls, and whether they answer. */
 export function SpeechCard() {
   const session = useSession();
@@ -27,29 +27,34 @@ export function SpeechCard() {
   });
   return (
     <section className="card" aria-busy={!data && !error}>
-      <h2>Speech in calls</h2>
+      <h2>{say("operator.speech")}</h2>
       <Problem error={error} />
       {data && (
-        <ul className="plain checks" aria-label="Services of speech">
+        <ul className="plain checks" aria-label={say("operator.speechServices")}>
           {data.findings.map(({ endpoint, host, model, speech, ok, problem }) => (
             <li key={`${speech} ${endpoint} ${model}`}>
               <div className="row spread">
                 <span>
-                  <span className={ok ? "dot good" : "dot bad"} /> {endpoint}{" "}
-                  <span className="soft small">{halves[speech]}</span>
+                  <span className={ok ? "dot good" : "dot bad"} />{" "}
+                  <span dir="auto">{endpoint}</span>{" "}
+                  <span className="soft small">{say("operator.half", { half: speech })}</span>
                 </span>
-                {ok && <span className="soft">answers</span>}
+                {ok && <span className="soft">{say("operator.answers")}</span>}
               </div>
-              <p className="cause soft small">{host ? `${model}, ${host}` : model}</p>
-              {problem && <p className="cause bad">{problem}</p>}
+              <p className="cause soft small" dir="auto">
+                {host ? list([model, host]) : model}
+              </p>
+              {problem && (
+                <p className="cause bad" dir="auto">
+                  {problem}
+                </p>
+              )}
             </li>
           ))}
         </ul>
       )}
       <p className="soft small">
-        {data?.findings.length === 0
-          ? "None is set: callers type, and read captions. Name some under speech in the document of models."
-          : "The first that answers is used, of those that hear and of those that speak."}
+        {say(data?.findings.length === 0 ? "operator.noSpeech" : "operator.speechHint")}
       </p>
     </section>
   );

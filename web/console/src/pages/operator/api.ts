@@ -1,5 +1,6 @@
 import { operatorToken, useSession, type Session } from "../../identity/session";
 import { useAsked, type Asked } from "../../shell/asked";
+import { say } from "../../words";
 
 const tokenKey = "castalia-operator-token";
 
@@ -53,7 +54,7 @@ export async function askBlob(session: Session, path: string): Promise<Blob> {
 /** Why the server refused. */
 async function refusal(reply: Response): Promise<Error> {
   const said = (await reply.json().catch(() => ({}))) as { message?: string };
-  const message = said.message ?? `The server answered ${reply.status}`;
+  const message = said.message ?? say("shell.serverAnswered", { status: String(reply.status) });
   if (reply.status === 401 || message.startsWith("Cannot ")) return new NotOperator(message);
   return new Error(message);
 }

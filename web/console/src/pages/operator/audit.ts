@@ -1,3 +1,5 @@
+import { say } from "../../words";
+
 /** Something that an operator asked for. */
 export interface Act {
   id: string;
@@ -41,8 +43,8 @@ export function auditQuery(wanted: Wanted, before = ""): string {
 
 /** How it ended, in words. */
 export function ending(status: number): string {
-  if (status === 0) return "end unknown";
-  if (status < 400) return "done";
-  if (status === 401 || status === 403) return "refused";
-  return status < 500 ? "not accepted" : "failed";
+  if (status === 0) return say("operator.endUnknown");
+  if (status < 400) return say("operator.done");
+  if (status === 401 || status === 403) return say("operator.refused");
+  return say(status < 500 ? "operator.notAccepted" : "operator.failed");
 }

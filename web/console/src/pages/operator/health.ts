@@ -1,3 +1,5 @@
+import { say } from "../../words";
+
 /** What GET /operator/health says. */
 export interface Report {
   ok: boolean;
@@ -55,7 +57,7 @@ export function partsOf(report: Report, ready: Ready): Part[] {
 /** The whole in a few words: good only when everything is. */
 export function wholeOf(parts: Part[], ready: Ready, status: string): [string, "good" | "bad"] {
   const ill = parts.filter((part) => !part.isWell).length;
-  if (ill > 0) return [ill === 1 ? "1 part in trouble" : `${ill} parts in trouble`, "bad"];
-  if (!ready.ready) return ["not ready", "bad"];
-  return status === "ok" ? ["all is well", "good"] : [status, "bad"];
+  if (ill > 0) return [say("operator.partsInTrouble", { count: ill }), "bad"];
+  if (!ready.ready) return [say("operator.notReady"), "bad"];
+  return status === "ok" ? [say("operator.allIsWell"), "good"] : [status, "bad"];
 }

@@ -194,9 +194,9 @@ function curve(from: PlacedNode, to: PlacedNode): string {
   if (to.x > from.x) {
     const x1 = from.x + box.width;
     const bend = Math.max(24, (to.x - x1) / 2);
-    return `M${x1} ${y1}C${x1 + bend} ${y1} ${to.x - bend} ${y2} ${to.x} ${y2}`;
+    return `M${x1},${y1}C${x1 + bend} ${y1} ${to.x - bend} ${y2} ${to.x} ${y2}`;
   }
   const x2 = to.x + box.width;
   const bend = 30 + Math.abs(from.x - to.x) / 8;
-  return `M${from.x + box.width} ${y1}C${from.x + box.width + bend} ${y1} ${x2 + bend} ${y2} ${x2} ${y2}`;
+  return `M${from.x + box.width},${y1}C${from.x + box.width + bend} ${y1} ${x2 + bend} ${y2} ${x2} ${y2}`;
 }

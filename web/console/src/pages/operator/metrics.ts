@@ -1,3 +1,5 @@
+import type { Key } from "../../words";
+
 /** Sums of a Prometheus text by metric name, over all labels. */
 export function parseMetrics(text: string): Map<string, number> {
   const out = new Map<string, number>();
@@ -12,20 +14,20 @@ export function parseMetrics(text: string): Map<string, number> {
 
 export interface Metric {
   name: string;
-  title: string;
+  title: Key;
   value: number;
 }
 
-const worth: [string, string, number?][] = [
-  ["castalia_http_requests_total", "Requests answered"],
-  ["castalia_http_requests_in_flight", "Requests under way"],
-  ["castalia_sockets", "Pages with a live channel"],
-  ["castalia_ussd_answers_total", "Telephone answers"],
-  ["castalia_database_writes_total", "Writes stored"],
-  ["castalia_identity_tokens_refused_total", "Tokens refused"],
-  ["process_resident_memory_bytes", "Memory, MiB", 1 / (1 << 20)],
-  ["go_goroutines", "Goroutines"],
-  ["process_open_fds", "Open files and connections"],
+const worth: [string, Key, number?][] = [
+  ["castalia_http_requests_total", "operator.requestsAnswered"],
+  ["castalia_http_requests_in_flight", "operator.requestsUnderWay"],
+  ["castalia_sockets", "operator.liveChannels"],
+  ["castalia_ussd_answers_total", "operator.telephoneAnswers"],
+  ["castalia_database_writes_total", "operator.writesStored"],
+  ["castalia_identity_tokens_refused_total", "operator.tokensRefused"],
+  ["process_resident_memory_bytes", "operator.memory", 1 / (1 << 20)],
+  ["go_goroutines", "operator.goroutines"],
+  ["process_open_fds", "operator.openFiles"],
 ];
 
 /** The few figures that tell an operator most. */

@@ -15,13 +15,13 @@ describe("retention", () => {
   });
 
   it("says what would go", () => {
-    expect(dueWords([])).toBe("nothing would go now");
+    expect(dueWords([])).toBe("nothing would go now.");
     expect(
       dueWords([
         { table: "a", rows: 1200 },
         { table: "b", rows: 10000, more: true },
       ]),
-    ).toBe("11,200 or more would go now");
+    ).toBe("11,200 or more would go now.");
   });
 
   it("says how fast tables grow, the largest first", () => {

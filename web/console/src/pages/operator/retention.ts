@@ -1,3 +1,6 @@
+import { number } from "../../shell/format";
+import { say } from "../../words";
+
 /** What the next sweep would erase of a table. */
 export interface Due {
   table: string;
@@ -51,14 +54,14 @@ export function rulesText(rules: Rules): string {
 export function dueWords(due: Due[]): string {
   const rows = due.reduce((sum, one) => sum + one.rows, 0);
   const isMore = due.some((one) => one.more);
-  if (rows === 0 && !isMore) return "nothing would go now";
-  return `${rows.toLocaleString("en")}${isMore ? " or more" : ""} would go now`;
+  if (rows === 0 && !isMore) return say("operator.nothingGoes");
+  return say(isMore ? "operator.rowsOrMoreGo" : "operator.rowsGo", { rows });
 }
 
 /** By how much a table grows a day, in words. */
 export function growth(rowsADay: number | undefined): string {
-  if (rowsADay === undefined) return "not known yet";
-  return `${rowsADay > 0 ? "+" : ""}${rowsADay.toLocaleString("en")}`;
+  if (rowsADay === undefined) return say("operator.notKnownYet");
+  return number(rowsADay, { signDisplay: "exceptZero" });
 }
 
 /** The tables that hold something, the largest first. */

@@ -1,3 +1,5 @@
+import { say, type Key } from "../../words";
+
 /** A setting as the server tells operators; secrets are masked there. */
 export interface Setting {
   part: string;
@@ -23,16 +25,16 @@ export interface Settings {
   documents: OperatorDocument[];
 }
 
-const sources: Record<Setting["source"], string> = {
-  default: "not set",
-  file: "from the file",
-  environment: "from the environment",
-  flag: "from the command line",
+const sources: Record<Setting["source"], Key> = {
+  default: "operator.notSet",
+  file: "operator.fromFile",
+  environment: "operator.fromEnvironment",
+  flag: "operator.fromCommandLine",
 };
 
 /** Where a value comes from, in words. */
 export function sourceOf({ source }: Setting): string {
-  return sources[source];
+  return say(sources[source]);
 }
 
 /** The settings that have all the words, by their part, in the order of the server. */

@@ -3,6 +3,7 @@ import { useDoing } from "../../shell/asked";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
+import { say } from "../../words";
 import { airTime } from "./septets";
 import "./telephone.css";
 
@@ -57,7 +58,10 @@ export default function TelephonePage() {
       });
       const answer = await reply.text();
       const match = /^(CON|END) ([\s\S]*)$/.exec(answer);
-      if (!match) throw new Error(`The network answered ${reply.status}: ${answer.slice(0, 200)}`);
+      if (!match) {
+        const said = { status: String(reply.status), answer: answer.slice(0, 200) };
+        throw new Error(say("telephone.networkAnswered", said));
+      }
       const screen = match[2] ?? "";
       const last = path.at(-1);
       setCall({
@@ -103,30 +107,34 @@ export default function TelephonePage() {
     <div className="page" onKeyDown={onKey}>
       <header className="page-head">
         <div>
-          <h1>Telephone</h1>
-          <p className="soft">
-            What people see who reach the oracle from any phone, without internet.
-          </p>
+          <h1>{say("telephone.title")}</h1>
+          <p className="soft">{say("telephone.what")}</p>
         </div>
       </header>
       <Problem error={error} />
       <div className="phone-layout">
         <div className="phone">
           <div className="phone-ear" aria-hidden="true" />
-          <div className="screen" role="log" aria-live="polite" aria-label="Screen" tabIndex={0}>
+          <div
+            className="screen"
+            role="log"
+            aria-live="polite"
+            aria-label={say("telephone.screen")}
+            tabIndex={0}
+          >
             {call ? (
-              <pre>{call.screen}</pre>
+              <pre dir="auto">{call.screen}</pre>
             ) : (
               <p className="dial-hint">
                 <Icon name="telephone" />
-                Dial {code} to begin.
-                <span className="small">Then type, or press the keys.</span>
+                {say("telephone.dialToBegin", { code })}
+                <span className="small">{say("telephone.thenType")}</span>
               </p>
             )}
           </div>
           <form onSubmit={send}>
             <label className="visually-hidden" htmlFor="reply">
-              Your reply
+              {say("telephone.yourReply")}
             </label>
             <input
               ref={reply}
@@ -136,7 +144,7 @@ export default function TelephonePage() {
               autoComplete="off"
               value={input}
               disabled={!isOpen || busy}
-              placeholder={isOpen ? "Reply" : ""}
+              placeholder={isOpen ? say("telephone.reply") : ""}
               onChange={(event) => setInput(event.target.value)}
             />
             <div className="phone-calls">
@@ -149,11 +157,11 @@ export default function TelephonePage() {
                   setInput("");
                 }}
               >
-                Hang up
+                {say("telephone.hangUp")}
               </button>
               {isOpen ? (
                 <button className="primary" type="submit" disabled={busy || input === ""}>
-                  Send
+                  {say("telephone.send")}
                 </button>
               ) : (
                 <button
@@ -163,7 +171,7 @@ export default function TelephonePage() {
                   disabled={busy}
                   onClick={dial}
                 >
-                  Dial {code}
+                  {say("telephone.dial", { code })}
                 </button>
               )}
             </div>
@@ -183,34 +191,38 @@ export default function TelephonePage() {
           </form>
         </div>
         <div className="stack">
-          <section className="card stack" aria-label="This call">
-            <h2>This call</h2>
+          <section className="card stack" aria-label={say("telephone.thisCall")}>
+            <h2>{say("telephone.thisCall")}</h2>
             <dl className="facts">
-              <dt>State</dt>
+              <dt>{say("telephone.state")}</dt>
               <dd>
                 {call ? (
                   <span className={isOpen ? "badge good" : "badge"}>
-                    {isOpen ? "open" : "ended"}
+                    {say(isOpen ? "telephone.open" : "telephone.ended")}
                   </span>
                 ) : (
-                  <span className="badge">idle</span>
+                  <span className="badge">{say("telephone.idle")}</span>
                 )}
               </dd>
-              <dt>Path</dt>
-              <dd className="mono">{call?.path.map((p) => p.input).join(" › ") || "–"}</dd>
-              <dt>{air?.unit === "characters" ? "Characters" : "Septets"}</dt>
+              <dt>{say("telephone.path")}</dt>
+              <dd className="mono" dir="auto">
+                {call?.path.map((p) => p.input).join(" › ") || "–"}
+              </dd>
+              <dt>
+                {say(air?.unit === "characters" ? "telephone.characters" : "telephone.septets")}
+              </dt>
               <dd>
                 {air ? (
                   <>
                     <span className={air.used > air.limit ? "bad" : ""}>
-                      {`${air.used} of ${air.limit}`}
+                      {say("telephone.usedOf", { used: air.used, limit: air.limit })}
                     </span>
                     <meter
                       min={0}
                       max={air.limit}
                       high={air.limit * 0.9}
                       value={Math.min(air.used, air.limit)}
-                      aria-label="Room used on the air"
+                      aria-label={say("telephone.roomUsed")}
                     />
                   </>
                 ) : (
@@ -219,21 +231,23 @@ export default function TelephonePage() {
               </dd>
             </dl>
             {call && call.path.length > 0 && (
-              <ol className="walked" aria-label="Path walked">
+              <ol className="walked" aria-label={say("telephone.pathWalked")}>
                 {call.path.map((step, i) => (
                   <li key={i}>
-                    <kbd>{step.input}</kbd>
-                    <span className="soft small">{step.screen.split("\n")[0]}</span>
+                    <kbd dir="auto">{step.input}</kbd>
+                    <span className="soft small" dir="auto">
+                      {step.screen.split("\n")[0]}
+                    </span>
                   </li>
                 ))}
               </ol>
             )}
           </section>
-          <section className="card stack" aria-label="The telephone">
-            <h2>The telephone</h2>
+          <section className="card stack" aria-label={say("telephone.theTelephone")}>
+            <h2>{say("telephone.theTelephone")}</h2>
             <div className="grid">
               <label>
-                Telephone number
+                {say("telephone.telephoneNumber")}
                 <input
                   value={number}
                   disabled={isOpen}
@@ -241,7 +255,7 @@ export default function TelephonePage() {
                 />
               </label>
               <label>
-                Service code
+                {say("telephone.serviceCode")}
                 <input
                   value={code}
                   disabled={isOpen}

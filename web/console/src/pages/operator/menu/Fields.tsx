@@ -1,5 +1,6 @@
 import { useId } from "react";
 import { Icon } from "../../../shell/icons";
+import { say } from "../../../words";
 import type { AirTime } from "../../telephone/septets";
 import {
   findingsAt,
@@ -37,7 +38,9 @@ export function Findings({ issues, at, id }: { issues: Issue[]; at: string; id?:
   return (
     <ul className="plain small bad findings" id={id} role="alert">
       {found.map((issue, i) => (
-        <li key={i}>{issue.message}</li>
+        <li key={i} dir="auto">
+          {issue.message}
+        </li>
       ))}
     </ul>
   );
@@ -62,9 +65,10 @@ export function TextFields(props: {
         const text = wordOf(treeOf(value)[language]);
         const change = (typed: string) => editing.change([...path, language], typed || undefined);
         const field = {
-          "aria-label": `${props.label}, ${language}`,
+          "aria-label": say("menu.inLanguage", { label: props.label, language }),
           "aria-describedby": id,
           lang: language,
+          dir: "auto",
           value: text,
         };
         const air = props.counted === undefined ? undefined : editing.size(props.counted, language);
@@ -72,7 +76,7 @@ export function TextFields(props: {
         return (
           <div key={language} className="menu-text">
             <span className="small soft" aria-hidden="true">
-              {`${props.label} (${language})`}
+              {say("menu.withLanguage", { label: props.label, language })}
             </span>
             {rows ? (
               <textarea {...field} rows={rows} onChange={(e) => change(e.target.value)} />
@@ -83,8 +87,9 @@ export function TextFields(props: {
               <span
                 className={`small counted ${air.used > air.limit && pages < 2 ? "bad" : "soft"}`}
               >
-                {`The whole screen: ${air.used} of ${air.limit} ${air.unit}`}
-                {pages > 1 && `, on ${pages} pages`}
+                {pages > 1
+                  ? say("menu.wholeScreenOnPages", { ...air, pages })
+                  : say("menu.wholeScreen", { ...air })}
               </span>
             )}
           </div>
@@ -112,19 +117,19 @@ export function TargetSelect(props: {
       {props.label}
       <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
         {(props.none !== undefined || props.value === "") && (
-          <option value="">{props.none ?? "choose…"}</option>
+          <option value="">{props.none ?? say("menu.choose")}</option>
         )}
         {props.value && !known.includes(props.value) && (
-          <option value={props.value}>{props.value} – elsewhere</option>
+          <option value={props.value}>{say("menu.elsewhere", { name: props.value })}</option>
         )}
-        <optgroup label="Screens">
+        <optgroup label={say("operator.screens")}>
           {screens.map((id) => (
             <option key={id} value={id}>
               {targetName(menu, id)}
             </option>
           ))}
         </optgroup>
-        <optgroup label="Always there">
+        <optgroup label={say("menu.alwaysThere")}>
           {specialTargets.map((id) => (
             <option key={id} value={id}>
               {targetName(menu, id)}
@@ -132,7 +137,7 @@ export function TargetSelect(props: {
           ))}
         </optgroup>
         {actions.length > 0 && (
-          <optgroup label="Does something first">
+          <optgroup label={say("menu.doesFirst")}>
             {actions.map((id) => (
               <option key={id} value={id}>
                 {targetName(menu, id)}
@@ -143,24 +148,6 @@ export function TargetSelect(props: {
       </select>
     </label>
   );
-}
-
-const conditions: Record<string, string> = {
-  authenticated: "the caller is logged in",
-  has_account: "the telephone has one account",
-  has_accounts: "the telephone has several accounts",
-  oracle: "a model answers",
-  guide: "only the built-in guide answers",
-  query: "look-ups are served",
-  knowledge: "there are documents for everybody",
-  answer_waiting: "an answer is waiting",
-  resuming: "the last call was cut off",
-  linked: "the account is linked with a key",
-  approval: "something waits for approval",
-};
-
-export function conditionName(guard: string): string {
-  return conditions[guard] ?? guard;
 }
 
 /** Chooses a condition; those of several words are written in the text. */
@@ -175,15 +162,21 @@ export function ConditionSelect(props: {
     <label className="small">
       {props.label}
       <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
-        <option value="">always</option>
+        <option value="">{say("menu.always")}</option>
         {props.value && !all.includes(props.value) && (
-          <option value={props.value}>{props.value}</option>
+          <option value={props.value} dir="auto">
+            {props.value}
+          </option>
         )}
         {props.guards.map((guard) => (
-          <option key={guard} value={guard}>{`if ${conditionName(guard)}`}</option>
+          <option key={guard} value={guard}>
+            {say("menu.ifCondition", { guard })}
+          </option>
         ))}
         {props.guards.map((guard) => (
-          <option key={`!${guard}`} value={`!${guard}`}>{`unless ${conditionName(guard)}`}</option>
+          <option key={`!${guard}`} value={`!${guard}`}>
+            {say("menu.unlessCondition", { guard })}
+          </option>
         ))}
       </select>
     </label>
@@ -212,29 +205,31 @@ export function NextField(props: {
           {(shown.length > 1 || target.when !== "") && (
             <ConditionSelect
               guards={editing.guards}
-              label={i === 0 ? "When" : "Else, when"}
+              label={say(i === 0 ? "menu.when" : "menu.elseWhen")}
               value={target.when}
               onChange={(when) => set(i, { ...target, when })}
             />
           )}
           <TargetSelect
             editing={editing}
-            label={i === 0 ? props.label : "goes to"}
+            label={i === 0 ? props.label : say("menu.elseGoesTo")}
             value={target.to}
             none={shown.length === 1 ? props.none : undefined}
             onChange={(to) => set(i, { ...target, to })}
           />
           {target.notice && (
             <span className="small soft">
-              {`after saying “${wordOf(target.notice[languagesOf(editing.menu)[0] ?? ""])}”`}
+              {say("menu.afterSaying", {
+                notice: wordOf(target.notice[languagesOf(editing.menu)[0] ?? ""]),
+              })}
             </span>
           )}
           {shown.length > 1 && (
             <button
               type="button"
               className="quiet"
-              aria-label={`Remove way ${i + 1}`}
-              title="Remove this way"
+              aria-label={say("menu.removeWay", { number: i + 1 })}
+              title={say("menu.removeThisWay")}
               onClick={() => write(shown.filter((_, k) => k !== i))}
             >
               <Icon name="close" />
@@ -250,7 +245,7 @@ export function NextField(props: {
             write([{ when: editing.guards[0] ?? "", to: shown[0]?.to ?? "" }, ...shown])
           }
         >
-          <Icon name="plus" /> Other way under a condition
+          <Icon name="plus" /> {say("menu.otherWay")}
         </button>
       )}
       <Findings issues={editing.issues} at={props.at} />

@@ -1,11 +1,12 @@
 import { useRef, useState, type ChangeEvent } from "react";
 import { useFeatures } from "../../../shell/features";
-import { plural } from "../../../shell/format";
+import { list } from "../../../shell/format";
 import { Icon } from "../../../shell/icons";
 import { Link } from "../../../shell/Link";
 import { Problem } from "../../../shell/Problem";
 import { saveAs } from "../../../shell/save";
 import { Skeleton } from "../../../shell/Skeleton";
+import { say, type Key } from "../../../words";
 import { MenuDrawing } from "../MenuDrawing";
 import { ActionForm, ScreenForm } from "./ScreenForm";
 import {
@@ -25,42 +26,49 @@ import {
 import type { Editing } from "./Fields";
 import { ChangesView, HistoryView } from "./Publishing";
 import { TryPanel } from "./TryPanel";
-import { useDraft, type DraftWork } from "./useDraft";
+import { useDraft, type DraftWork, type Live } from "./useDraft";
 import { Adding, WholeForm } from "./WholeForm";
 import "./menu.css";
 
-const tabs = ["Screens", "Drawing", "Text", "Changes", "History"] as const;
+const tabs = ["screens", "drawing", "text", "changes", "history"] as const;
 type Tab = (typeof tabs)[number];
+const titles: Record<Tab, Key> = {
+  screens: "operator.screens",
+  drawing: "menu.drawing",
+  text: "menu.text",
+  changes: "menu.changes",
+  history: "menu.history",
+};
 
 /** Draws, edits, tries and publishes the menus of the telephone. */
 export default function MenuEditor() {
   const work = useDraft();
   const { draft, live } = work;
-  const [tab, setTab] = useState<Tab>("Screens");
+  const [tab, setTab] = useState<Tab>("screens");
   const [part, setPart] = useState(0);
   const [selected, setSelected] = useState("");
   if (!draft || !live) {
     return work.error ? (
       <Problem error={work.error} />
     ) : (
-      <Skeleton lines={8} label="Reading the menu" />
+      <Skeleton lines={8} label={say("operator.readingMenu")} />
     );
   }
   const at = Math.min(part, Math.max(0, draft.parts.length - 1));
   const menu = draft.parts[at]?.menu;
-  const shown: Tab = draft.plain && (tab === "Screens" || tab === "Drawing") ? "Text" : tab;
+  const shown: Tab = draft.plain && (tab === "screens" || tab === "drawing") ? "text" : tab;
   const languages = [...new Set(draft.parts.flatMap((p) => languagesOf(p.menu)))];
   const codes = draft.parts.flatMap((p) => listOf(p.menu.codes).map(wordOf));
 
   function show(issue: Issue) {
     if (draft?.plain || !issue.path) {
-      setTab("Text");
+      setTab("text");
       return;
     }
     setPart(partOf(draft?.parts ?? [], issue));
     const [kind = "", id = ""] = issue.path.split(/[.[]/);
     setSelected(kind === "screens" || kind === "actions" ? `${kind}.${id}` : "");
-    setTab("Screens");
+    setTab("screens");
   }
   function open(event: ChangeEvent<HTMLInputElement>) {
     const file = event.target.files?.[0];
@@ -71,17 +79,13 @@ export default function MenuEditor() {
     <div className="stack menu-editor">
       <div className="row spread">
         <p className="soft small">
-          <Link to="operator/menu">Figures</Link>
+          <Link to="operator/menu">{say("menu.figures")}</Link>
           {" · "}
-          {live.readOnly
-            ? `From ${live.where ?? "the settings"}: edit and try it here, then put the text there.`
-            : live.version
-              ? `Version ${live.version} is live, by ${live.author ?? "somebody"}.`
-              : "The built-in menu is live."}
+          {liveWords(live)}
         </p>
         <div className="row">
           <button type="button" disabled={!work.canUndo} onClick={work.undo}>
-            <Icon name="restore" /> Undo
+            <Icon name="restore" /> {say("menu.undo")}
           </button>
           <button
             type="button"
@@ -89,10 +93,10 @@ export default function MenuEditor() {
               saveAs(new Blob([draft.text], { type: "application/yaml" }), "menu.yaml")
             }
           >
-            <Icon name="download" /> Download
+            <Icon name="download" /> {say("menu.download")}
           </button>
           <label className="button">
-            <Icon name="upload" /> Open a file
+            <Icon name="upload" /> {say("menu.openFile")}
             <input
               type="file"
               accept=".yaml,.yml,.txt"
@@ -102,18 +106,22 @@ export default function MenuEditor() {
           </label>
         </div>
       </div>
-      {live.problem && <p className="notice bad">{live.problem}</p>}
+      {live.problem && (
+        <p className="notice bad" dir="auto">
+          {live.problem}
+        </p>
+      )}
       <Problem error={work.error} />
       {work.isKept && (
         <p className="notice row spread" role="status">
-          <span>This is the draft that you left here before.</span>
+          <span>{say("menu.leftBefore")}</span>
           <button type="button" onClick={work.discard}>
-            Give it up
+            {say("menu.giveUp")}
           </button>
         </p>
       )}
       <Checked work={work} onShow={show} />
-      <div className="tabs" role="tablist" aria-label="Menu editor">
+      <div className="tabs" role="tablist" aria-label={say("menu.editor")}>
         {tabs.map((name) => (
           <button
             key={name}
@@ -125,12 +133,12 @@ export default function MenuEditor() {
             disabled={
               draft.plain !== undefined &&
               draft.plain !== "" &&
-              (name === "Screens" || name === "Drawing")
+              (name === "screens" || name === "drawing")
             }
             onClick={() => setTab(name)}
           >
-            {name}
-            {name === "Changes" && work.isChanged && (
+            {say(titles[name])}
+            {name === "changes" && work.isChanged && (
               <span className="dot busy" aria-hidden="true" />
             )}
           </button>
@@ -143,10 +151,10 @@ export default function MenuEditor() {
           id="menu-tab-panel"
           aria-labelledby={`menu-tab-${shown}`}
         >
-          <h2 className="visually-hidden">{shown}</h2>
-          {draft.parts.length > 1 && (shown === "Screens" || shown === "Drawing") && (
+          <h2 className="visually-hidden">{say(titles[shown])}</h2>
+          {draft.parts.length > 1 && (shown === "screens" || shown === "drawing") && (
             <label className="small">
-              Menu
+              {say("operator.menu")}
               <select
                 value={at}
                 onChange={(event) => {
@@ -162,21 +170,21 @@ export default function MenuEditor() {
               </select>
             </label>
           )}
-          {shown === "Screens" && menu && (
+          {shown === "screens" && menu && (
             <Screens work={work} at={at} menu={menu} selected={selected} onSelect={setSelected} />
           )}
-          {shown === "Drawing" && menu && (
+          {shown === "drawing" && menu && (
             <MenuDrawing
               graph={graphOf(menu)}
               onEdit={(id) => {
                 setSelected(`screens.${id}`);
-                setTab("Screens");
+                setTab("screens");
               }}
             />
           )}
-          {shown === "Text" && <TextTab work={work} />}
-          {shown === "Changes" && <ChangesView work={work} onDone={() => setTab("History")} />}
-          {shown === "History" && <HistoryView work={work} />}
+          {shown === "text" && <TextTab work={work} />}
+          {shown === "changes" && <ChangesView work={work} onDone={() => setTab("history")} />}
+          {shown === "history" && <HistoryView work={work} />}
         </section>
         <TryPanel
           text={draft.text}
@@ -189,7 +197,7 @@ export default function MenuEditor() {
             if (where >= 0)
               setPart(at in draft.parts && Object.hasOwn(treeOf(menu?.screens), id) ? at : where);
             setSelected(`screens.${id}`);
-            setTab("Screens");
+            setTab("screens");
           }}
         />
       </div>
@@ -197,10 +205,22 @@ export default function MenuEditor() {
   );
 }
 
+/** What callers get now, in words. */
+function liveWords({ readOnly, where, version, author }: Live): string {
+  if (readOnly) return where ? say("menu.fromWhere", { where }) : say("menu.fromSettings");
+  if (!version) return say("menu.builtInLive");
+  return author
+    ? say("menu.liveBy", { version: String(version), author })
+    : say("menu.liveBySomebody", { version: String(version) });
+}
+
 function partName(menu: Tree): string {
-  if (menu.shared !== undefined) return `Shared: ${wordOf(menu.shared)}`;
+  if (menu.shared !== undefined) return say("menu.shared", { name: wordOf(menu.shared) });
+  const name = wordOf(menu.name);
   const codes = listOf(menu.codes).map(wordOf);
-  return `${wordOf(menu.name)} (${codes.length > 0 ? codes.join(", ") : "all other codes"})`;
+  return codes.length > 0
+    ? say("menu.withCodes", { name, codes: list(codes) })
+    : say("menu.withOtherCodes", { name });
 }
 
 /** What the check says, with the way to each place. */
@@ -209,21 +229,21 @@ function Checked({ work, onShow }: { work: DraftWork; onShow: (issue: Issue) => 
   return (
     <div className="menu-checked" role="status">
       {work.isWaiting ? (
-        <p className="small soft">Checking…</p>
+        <p className="small soft">{say("menu.checking")}</p>
       ) : issues.length === 0 ? (
-        <p className="small good">
-          {work.isChanged ? "The check passes: this can be published." : "The check passes."}
-        </p>
+        <p className="small good">{say(work.isChanged ? "menu.passesPublish" : "menu.passes")}</p>
       ) : (
         <details open={issues.length < 4}>
-          <summary className="bad">{`The check found ${plural(issues.length, "fault")}`}</summary>
+          <summary className="bad">{say("menu.found", { count: issues.length })}</summary>
           <ul className="plain">
             {issues.slice(0, 50).map((issue, i) => (
               <li key={i}>
-                <button type="button" className="link" onClick={() => onShow(issue)}>
-                  {issue.path ?? `line ${issue.line}`}
+                <button type="button" className="link" dir="auto" onClick={() => onShow(issue)}>
+                  {issue.path ?? say("menu.line", { line: String(issue.line) })}
                 </button>{" "}
-                <span className="small">{issue.message}</span>
+                <span className="small" dir="auto">
+                  {issue.message}
+                </span>
               </li>
             ))}
           </ul>
@@ -238,13 +258,12 @@ function TextTab({ work }: { work: DraftWork }) {
   if (!draft) return null;
   return (
     <div className="stack">
-      {draft.plain && (
-        <p className="notice">{`This draft is edited as text alone: ${draft.plain}`}</p>
-      )}
+      {draft.plain && <p className="notice">{say("menu.textAlone", { why: draft.plain })}</p>}
       <label>
-        The menu as text (YAML)
+        {say("menu.asText")}
         <textarea
           className="mono menu-source"
+          dir="auto"
           spellCheck={false}
           value={draft.text}
           onChange={(event) => work.setText(event.target.value)}
@@ -253,7 +272,9 @@ function TextTab({ work }: { work: DraftWork }) {
       {draft.issues.length > 0 && (
         <ul className="plain small bad">
           {draft.issues.slice(0, 20).map((issue, i) => (
-            <li key={i}>{`line ${issue.line}: ${issue.message}`}</li>
+            <li key={i}>
+              {say("menu.lineSays", { line: String(issue.line), message: issue.message })}
+            </li>
           ))}
         </ul>
       )}
@@ -322,31 +343,34 @@ function Screens(props: {
           onClick={() => choose(key)}
         >
           <span className="grow">
-            {name} <span className="small soft">{more}</span>
+            <span dir="auto">{name}</span>{" "}
+            <span className="small soft" dir="auto">
+              {more}
+            </span>
           </span>
-          {faults > 0 && <span className="badge low">{plural(faults, "fault")}</span>}
+          {faults > 0 && <span className="badge low">{say("menu.faults", { count: faults })}</span>}
         </button>
       </li>
     );
   };
   return (
     <div className="menu-screens">
-      <nav aria-label="Screens of the menu" className="stack">
+      <nav aria-label={say("menu.screensOfMenu")} className="stack">
         <label className="small">
-          Find a screen
+          {say("menu.findScreen")}
           <input type="search" value={wanted} onChange={(event) => setWanted(event.target.value)} />
         </label>
         <ul className="plain menu-list">
-          {entry("", "Whole menu", "languages, keys")}
+          {entry("", say("menu.wholeMenu"), say("menu.wholeMenuHas"))}
           {entries("screens").map(([name, one]) =>
             entry(`screens.${name}`, name, firstLine(treeOf(one), language)),
           )}
           {entries("actions").map(([name, one]) =>
-            entry(`actions.${name}`, name, `step: ${wordOf(treeOf(one).run)}`),
+            entry(`actions.${name}`, name, say("menu.stepRuns", { run: wordOf(treeOf(one).run) })),
           )}
         </ul>
         <Adding
-          label="New screen"
+          label={say("menu.newScreen")}
           taken={taken}
           onAdd={(name) =>
             editing.replace(
@@ -361,7 +385,7 @@ function Screens(props: {
           }
         />
         <Adding
-          label="New step that does something"
+          label={say("menu.newStep")}
           taken={taken}
           onAdd={(name) =>
             editing.replace(
@@ -376,7 +400,7 @@ function Screens(props: {
         className="menu-form"
         tabIndex={-1}
         role="group"
-        aria-label={isThere ? id : "Whole menu"}
+        aria-label={isThere ? id : say("menu.wholeMenu")}
       >
         {!isThere && <WholeForm editing={editing} />}
         {isThere && kind === "screens" && <ScreenForm editing={editing} id={id} />}

@@ -2,10 +2,12 @@ import { useState, type FormEvent } from "react";
 import { useSession } from "../../../identity/session";
 import { useAsked } from "../../../shell/asked";
 import Confirm from "../../../shell/Confirm";
+import { moment } from "../../../shell/format";
 import { Problem } from "../../../shell/Problem";
 import { Skeleton } from "../../../shell/Skeleton";
+import { Say, say } from "../../../words";
 import { ask } from "../api";
-import { changedScreens, compare } from "./draft";
+import { changedScreens, compare, type Change } from "./draft";
 import type { DraftWork } from "./useDraft";
 
 /** What the draft changes, and the way to publish it. */
@@ -23,26 +25,26 @@ export function ChangesView({ work, onDone }: { work: DraftWork; onDone: () => v
   return (
     <div className="stack">
       {lines.length === 0 ? (
-        <p className="soft">The draft is what callers get now.</p>
+        <p className="soft">{say("menu.same")}</p>
       ) : (
         <>
           {words.length > 0 && (
-            <ul aria-label="Changed screens">
+            <ul aria-label={say("menu.changedScreens")}>
               {words.map((word) => (
                 <li key={word}>{word}</li>
               ))}
             </ul>
           )}
-          <div className="menu-diff mono" role="region" aria-label="Changed lines" tabIndex={0}>
+          <div
+            className="menu-diff mono"
+            role="region"
+            aria-label={say("menu.changedLines")}
+            tabIndex={0}
+          >
             {lines.map((line, i) => (
               <div key={i} className={line.kind}>
-                <span className="visually-hidden">
-                  {line.kind === "added" ? "added: " : line.kind === "removed" ? "removed: " : ""}
-                </span>
-                <span aria-hidden="true">
-                  {{ added: "+ ", removed: "− ", same: "  ", gap: "⋯" }[line.kind]}
-                </span>
-                {line.text}
+                <span aria-hidden="true">{signs[line.kind]}</span>
+                <ChangedLine change={line} />
               </div>
             ))}
           </div>
@@ -50,23 +52,22 @@ export function ChangesView({ work, onDone }: { work: DraftWork; onDone: () => v
       )}
       {live.readOnly ? (
         <p className="notice">
-          {`The menu comes from ${live.where ?? "the server's settings"}: download the draft, put it there, and it is live within a second.`}
+          {live.where
+            ? say("menu.comesFrom", { where: live.where })
+            : say("menu.comesFromSettings")}
         </p>
       ) : (
         <form className="stack" onSubmit={publish}>
           <label>
-            Why (kept with the version)
+            {say("menu.why")}
             <input value={note} maxLength={200} onChange={(event) => setNote(event.target.value)} />
           </label>
           <Problem error={work.doing.error} />
           {work.isBehind && (
             <div className="notice row spread" role="status">
-              <span>
-                Somebody published version {live.newest} since this draft was begun. The lines above
-                say what it would change in that one.
-              </span>
+              <span>{say("menu.behind", { version: String(live.newest) })}</span>
               <button type="button" onClick={work.follow}>
-                I have looked at it
+                {say("menu.looked")}
               </button>
             </div>
           )}
@@ -81,16 +82,29 @@ export function ChangesView({ work, onDone }: { work: DraftWork; onDone: () => v
               work.doing.isBusy
             }
           >
-            Publish
+            {say("menu.publish")}
           </button>
           <p className="small soft">
-            {draft.issues.length > 0
-              ? "The check has to pass first."
-              : "New calls get it within a second; calls under way finish on the menu that they began on."}
+            {say(draft.issues.length > 0 ? "menu.mustPass" : "menu.publishHint")}
           </p>
         </form>
       )}
     </div>
+  );
+}
+
+const signs: Record<Change["kind"], string> = { added: "+ ", removed: "− ", same: "  ", gap: "⋯" };
+
+/** A line, and for who does not see the colours what became of it. */
+function ChangedLine({ change: { kind, text } }: { change: Change }) {
+  const line = <span dir="auto">{text}</span>;
+  if (kind !== "added" && kind !== "removed") return line;
+  return (
+    <Say
+      id={kind === "added" ? "menu.added" : "menu.removed"}
+      values={{ line }}
+      tags={{ hidden: (said) => <span className="visually-hidden">{said}</span> }}
+    />
   );
 }
 
@@ -101,6 +115,14 @@ interface Version {
   written: string;
   removed?: boolean;
   restores?: number;
+}
+
+/** Who wrote a version, when, and what it is made of. */
+function writtenWords({ author, written, restores, removed }: Version): string {
+  const by = { author, when: moment(written) };
+  if (!restores) return say(removed ? "menu.writtenBuiltIn" : "menu.written", by);
+  const again = { ...by, restores: String(restores) };
+  return say(removed ? "menu.writtenBuiltInAgain" : "menu.writtenAgain", again);
 }
 
 /** The versions that were published, and the way back to each. */
@@ -115,26 +137,28 @@ export function HistoryView({ work }: { work: DraftWork }) {
     return history.error ? (
       <Problem error={history.error} />
     ) : (
-      <Skeleton lines={4} label="Reading the history" />
+      <Skeleton lines={4} label={say("menu.readingHistory")} />
     );
   }
   const { versions } = history.data;
   return (
     <div className="stack">
       <Problem error={work.doing.error} />
-      {versions.length === 0 && <p className="soft">Nothing was published here yet.</p>}
+      {versions.length === 0 && <p className="soft">{say("menu.nothingPublished")}</p>}
       <ol className="plain menu-history">
         {versions.map((one) => (
           <li key={one.version} className="row spread">
             <div>
-              <strong>{`Version ${one.version}`}</strong>
-              {one.version === work.live?.version && <span className="badge good">live</span>}{" "}
-              <span className="small soft">
-                {`${one.author}, ${new Date(one.written).toLocaleString()}`}
-                {one.restores ? `, version ${one.restores} again` : ""}
-                {one.removed ? ", the built-in menu" : ""}
-              </span>
-              {one.note && <p className="small">{one.note}</p>}
+              <strong>{say("menu.version", { version: String(one.version) })}</strong>
+              {one.version === work.live?.version && (
+                <span className="badge good">{say("menu.live")}</span>
+              )}{" "}
+              <span className="small soft">{writtenWords(one)}</span>
+              {one.note && (
+                <p className="small" dir="auto">
+                  {one.note}
+                </p>
+              )}
             </div>
             {one.version !== work.live?.newest && !work.live?.readOnly && (
               <button
@@ -142,7 +166,7 @@ export function HistoryView({ work }: { work: DraftWork }) {
                 disabled={work.doing.isBusy}
                 onClick={() => setBack(one.version)}
               >
-                {`Roll back to version ${one.version}`}
+                {say("menu.rollBackTo", { version: String(one.version) })}
               </button>
             )}
           </li>
@@ -150,13 +174,12 @@ export function HistoryView({ work }: { work: DraftWork }) {
       </ol>
       {back !== undefined && (
         <Confirm
-          title={`Go back to version ${back}?`}
-          action="Roll back"
+          title={say("menu.goBackAsk", { version: String(back) })}
+          action={say("menu.rollBack")}
           onConfirm={() => work.restore(back)}
           onClose={() => setBack(undefined)}
         >
-          It is published again as the newest version, and what you have edited here is given up.
-          Calls under way finish on the menu that they began on.
+          {say("menu.rollBackHint")}
         </Confirm>
       )}
     </div>

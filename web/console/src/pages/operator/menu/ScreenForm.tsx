@@ -1,5 +1,7 @@
 import { useState, type FormEvent } from "react";
+import { list } from "../../../shell/format";
 import { Icon } from "../../../shell/icons";
+import { say, type Key } from "../../../words";
 import { ConditionSelect, Findings, NextField, TextFields, type Editing } from "./Fields";
 import {
   findingsAt,
@@ -16,6 +18,13 @@ import {
 
 /** A name that texts, keys and the check can use. */
 export const nameRule = /^[A-Za-z][A-Za-z0-9_-]{0,39}$/;
+
+/** What the caller does on a screen. */
+const answers: [kind: string, says: Key][] = [
+  ["choose", "menu.choosesKey"],
+  ["type", "menu.typesSomething"],
+  ["end", "menu.isDone"],
+];
 
 /** Everything about one screen. */
 export function ScreenForm({ editing, id }: { editing: Editing; id: string }) {
@@ -56,7 +65,7 @@ export function ScreenForm({ editing, id }: { editing: Editing; id: string }) {
       <Findings issues={own} at={at} />
       <TextFields
         editing={editing}
-        label="Text"
+        label={say("menu.text")}
         path={[...path, "text"]}
         at={`${at}.text`}
         value={screen.text}
@@ -64,20 +73,16 @@ export function ScreenForm({ editing, id }: { editing: Editing; id: string }) {
         counted={id}
       />
       <fieldset className="row menu-kind">
-        <legend className="small soft">The caller then</legend>
-        {[
-          ["choose", "chooses a key"],
-          ["type", "types something"],
-          ["end", "is done: the call ends"],
-        ].map(([value, label]) => (
+        <legend className="small soft">{say("menu.callerThen")}</legend>
+        {answers.map(([value, label]) => (
           <label key={value} className="choice">
             <input
               type="radio"
               name={`kind-${id}`}
               checked={kind === value}
-              onChange={() => setKind(value ?? "")}
+              onChange={() => setKind(value)}
             />
-            {label}
+            {say(label)}
           </label>
         ))}
       </fieldset>
@@ -85,8 +90,8 @@ export function ScreenForm({ editing, id }: { editing: Editing; id: string }) {
         <InputFields editing={editing} id={id} input={treeOf(screen.input)} />
       )}
       {kind !== "end" && (
-        <section aria-label="Choices" className="stack">
-          <h3 className="section-label">Choices</h3>
+        <section aria-label={say("menu.choices")} className="stack">
+          <h3 className="section-label">{say("menu.choices")}</h3>
           <ol className="plain menu-options">
             {options.map((option, i) => (
               <OptionFields
@@ -102,28 +107,28 @@ export function ScreenForm({ editing, id }: { editing: Editing; id: string }) {
             ))}
           </ol>
           <button type="button" onClick={addOption}>
-            <Icon name="plus" /> Add a choice
+            <Icon name="plus" /> {say("menu.addChoice")}
           </button>
           <NextField
             editing={editing}
-            label="The back key goes to"
+            label={say("menu.backGoesTo")}
             path={[...path, "back"]}
             at={`${at}.back`}
             value={screen.back}
-            none="there is none here"
+            none={say("menu.noneHere")}
           />
           <div className="row">
             <label className="choice small">
               <input type="checkbox" checked={screen.exit === true} onChange={flag("exit")} />
-              The exit key ends the call
+              {say("menu.exitEnds")}
             </label>
             <label className="choice small">
               <input type="checkbox" checked={screen.paged === true} onChange={flag("paged")} />
-              May go on for several pages
+              {say("menu.mayGoOn")}
             </label>
             <label className="choice small">
               <input type="checkbox" checked={screen.private === true} onChange={flag("private")} />
-              Only for who is logged in
+              {say("menu.onlyLoggedIn")}
             </label>
           </div>
           <Findings issues={editing.issues} at={`${at}.exit`} />
@@ -148,11 +153,11 @@ function OptionFields(props: {
   return (
     <li
       className={isWrong ? "menu-option wrong" : "menu-option"}
-      aria-label={`Choice ${props.number}`}
+      aria-label={say("menu.choice", { number: props.number })}
     >
       <div className="row menu-option-head">
         <label className="small menu-key">
-          Key
+          {say("menu.key")}
           <input
             value={wordOf(option.key)}
             inputMode="numeric"
@@ -162,7 +167,7 @@ function OptionFields(props: {
         </label>
         <ConditionSelect
           guards={editing.guards}
-          label="Shown"
+          label={say("menu.shown")}
           value={wordOf(option.when)}
           onChange={(when) => editing.change([...path, "when"], when || undefined)}
         />
@@ -174,13 +179,13 @@ function OptionFields(props: {
               editing.change([...path, "hidden"], e.target.checked ? true : undefined)
             }
           />
-          Works without being shown
+          {say("menu.worksHidden")}
         </label>
         <span className="grow" />
         <button
           type="button"
           className="quiet"
-          aria-label="Move up"
+          aria-label={say("menu.moveUp")}
           disabled={!props.onUp}
           onClick={props.onUp}
         >
@@ -189,7 +194,7 @@ function OptionFields(props: {
         <button
           type="button"
           className="quiet"
-          aria-label="Move down"
+          aria-label={say("menu.moveDown")}
           disabled={!props.onDown}
           onClick={props.onDown}
         >
@@ -198,8 +203,8 @@ function OptionFields(props: {
         <button
           type="button"
           className="quiet"
-          aria-label={`Remove choice ${props.number}`}
-          title="Remove this choice"
+          aria-label={say("menu.removeChoice", { number: props.number })}
+          title={say("menu.removeThisChoice")}
           onClick={() => editing.change(path, undefined)}
         >
           <Icon name="close" />
@@ -209,7 +214,7 @@ function OptionFields(props: {
       {option.hidden !== true && (
         <TextFields
           editing={editing}
-          label="Says"
+          label={say("menu.says")}
           path={[...path, "label"]}
           at={`${at}.label`}
           value={option.label}
@@ -217,7 +222,7 @@ function OptionFields(props: {
       )}
       <NextField
         editing={editing}
-        label="Goes to"
+        label={say("menu.goesTo")}
         path={[...path, "next"]}
         at={`${at}.next`}
         value={option.next}
@@ -227,15 +232,20 @@ function OptionFields(props: {
   );
 }
 
-const kinds: Record<string, string> = {
-  text: "any text",
-  name: "a name",
-  email: "an e-mail address",
-  digits: "digits",
-  pin: "a PIN or a code, kept from everybody",
-  newpin: "a new PIN, refused when it is too easy",
-  account: "an account ID",
+const kinds: Record<string, Key> = {
+  text: "menu.anyText",
+  name: "menu.aName",
+  email: "menu.anEmail",
+  digits: "menu.digits",
+  pin: "menu.aPin",
+  newpin: "menu.aNewPin",
+  account: "menu.anAccount",
 };
+
+function kindName(kind: string): string {
+  const key = kinds[kind];
+  return key ? say(key) : kind;
+}
 
 function InputFields({ editing, id, input }: { editing: Editing; id: string; input: Tree }) {
   const path = ["screens", id, "input"];
@@ -245,24 +255,24 @@ function InputFields({ editing, id, input }: { editing: Editing; id: string; inp
   const size = (field: string) => (event: { target: { value: string } }) =>
     editing.change([...path, field], Number(event.target.value.replace(/\D/g, "")));
   return (
-    <section aria-label="What is typed" className="stack">
-      <h3 className="section-label">What is typed</h3>
+    <section aria-label={say("menu.whatIsTyped")} className="stack">
+      <h3 className="section-label">{say("menu.whatIsTyped")}</h3>
       <div className="row">
         <label className="small">
-          It is
+          {say("menu.itIs")}
           <select
             value={wordOf(input.kind)}
             onChange={(e) => editing.change([...path, "kind"], e.target.value)}
           >
             {editing.kinds.map((kind) => (
               <option key={kind} value={kind}>
-                {kinds[kind] ?? kind}
+                {kindName(kind)}
               </option>
             ))}
           </select>
         </label>
         <label className="small">
-          Kept as
+          {say("menu.keptAs")}
           {isSecret ? (
             <input
               value={wordOf(input.var)}
@@ -273,29 +283,33 @@ function InputFields({ editing, id, input }: { editing: Editing; id: string; inp
               value={wordOf(input.var)}
               onChange={(e) => editing.change([...path, "var"], e.target.value)}
             >
-              {!variables.includes(wordOf(input.var)) && <option>{wordOf(input.var)}</option>}
+              {!variables.includes(wordOf(input.var)) && (
+                <option dir="auto">{wordOf(input.var)}</option>
+              )}
               {variables.map((name) => (
-                <option key={name}>{name}</option>
+                <option key={name} dir="auto">
+                  {name}
+                </option>
               ))}
             </select>
           )}
         </label>
         <label className="small menu-key">
-          From
+          {say("menu.from")}
           <input value={wordOf(input.min)} inputMode="numeric" onChange={size("min")} />
         </label>
         <label className="small menu-key">
-          to characters
+          {say("menu.toCharacters")}
           <input value={wordOf(input.max)} inputMode="numeric" onChange={size("max")} />
         </label>
         {!isSecret && (
           <label className="small menu-key">
-            Skipped by
+            {say("menu.skippedBy")}
             <input
               value={wordOf(input.skip)}
               inputMode="numeric"
               maxLength={3}
-              placeholder="none"
+              placeholder={say("menu.none")}
               onChange={(e) => editing.change([...path, "skip"], e.target.value || undefined)}
             />
           </label>
@@ -310,7 +324,7 @@ function InputFields({ editing, id, input }: { editing: Editing; id: string; inp
       />
       <TextFields
         editing={editing}
-        label="If it is wrong"
+        label={say("menu.ifWrong")}
         path={[...path, "errors", "invalid"]}
         at={`${at}.errors.invalid`}
         value={treeOf(input.errors).invalid}
@@ -318,7 +332,7 @@ function InputFields({ editing, id, input }: { editing: Editing; id: string; inp
       {input.kind === "newpin" && (
         <TextFields
           editing={editing}
-          label="If it is too easy"
+          label={say("menu.ifTooEasy")}
           path={[...path, "errors", "weak"]}
           at={`${at}.errors.weak`}
           value={treeOf(input.errors).weak}
@@ -326,7 +340,7 @@ function InputFields({ editing, id, input }: { editing: Editing; id: string; inp
       )}
       <NextField
         editing={editing}
-        label="Then goes to"
+        label={say("menu.thenGoesTo")}
         path={[...path, "next"]}
         at={`${at}.next`}
         value={input.next}
@@ -350,6 +364,15 @@ function blankInput(menu: Tree): Tree {
   };
 }
 
+/** What a menu uses a screen as. */
+const roleNames: Record<string, Key> = {
+  start: "menu.theStart",
+  exit: "menu.theExit",
+  resume: "menu.theResume",
+  login: "menu.theLogin",
+  language: "menu.theLanguage",
+};
+
 /** Renames and removes a screen or an action. */
 export function Naming(props: { editing: Editing; kind: "screens" | "actions"; id: string }) {
   const { editing, kind, id } = props;
@@ -357,8 +380,8 @@ export function Naming(props: { editing: Editing; kind: "screens" | "actions"; i
   const taken = { ...treeOf(editing.menu.screens), ...treeOf(editing.menu.actions) };
   const isFree = name === id || (nameRule.test(name) && !(name in taken));
   const from = leadsTo(editing.menu, id);
-  const roles = ["start", "exit", "resume", "login", "language"].filter(
-    (r) => editing.menu[r] === id,
+  const roles = Object.entries(roleNames).flatMap(([role, name]) =>
+    editing.menu[role] === id ? [say(name)] : [],
   );
   function rename(event: FormEvent) {
     event.preventDefault();
@@ -368,7 +391,7 @@ export function Naming(props: { editing: Editing; kind: "screens" | "actions"; i
   return (
     <form className="row menu-naming" onSubmit={rename}>
       <label className="small">
-        {kind === "screens" ? "Name of the screen" : "Name of the step"}
+        {say(kind === "screens" ? "menu.nameOfScreen" : "menu.nameOfStep")}
         <input
           value={name}
           onChange={(event) => setName(event.target.value)}
@@ -377,12 +400,14 @@ export function Naming(props: { editing: Editing; kind: "screens" | "actions"; i
       </label>
       {name !== id && (
         <button type="submit" disabled={!isFree}>
-          Rename
+          {say("menu.rename")}
         </button>
       )}
       <span className="small soft grow">
-        {from.length > 0 ? `Reached from ${from.join(", ")}.` : "Nothing leads here."}
-        {roles.length > 0 && ` It is the ${roles.join(" and the ")} screen.`}
+        {from.length > 0
+          ? say("menu.reachedFrom", { names: list(from) })
+          : say("menu.nothingLeads")}{" "}
+        {roles.length > 0 && say("menu.isRole", { roles: list(roles, "conjunction") })}
       </span>
       <button
         type="button"
@@ -390,7 +415,7 @@ export function Naming(props: { editing: Editing; kind: "screens" | "actions"; i
         disabled={roles.length > 0}
         onClick={() => editing.replace(put(editing.menu, [kind, id], undefined), "")}
       >
-        <Icon name="trash" /> Remove
+        <Icon name="trash" /> {say("menu.remove")}
       </button>
     </form>
   );
@@ -402,10 +427,10 @@ export function ActionForm({ editing, id }: { editing: Editing; id: string }) {
   const at = `actions.${id}`;
   const action = treeOf(treeOf(editing.menu.actions)[id]);
   const run = wordOf(action.run);
-  const named: Record<string, [string, string]> = {
-    storeForm: ["form", "forms"],
-    readList: ["list", "lists"],
-    callWebhook: ["webhook", "webhooks"],
+  const named: Record<string, [field: string, all: string, says: Key]> = {
+    storeForm: ["form", "forms", "menu.withForm"],
+    readList: ["list", "lists", "menu.withList"],
+    callWebhook: ["webhook", "webhooks", "menu.withWebhook"],
   };
   const needs = named[run];
   function setRun(next: string) {
@@ -424,25 +449,29 @@ export function ActionForm({ editing, id }: { editing: Editing; id: string }) {
       />
       <div className="row">
         <label className="small">
-          It does
+          {say("menu.itDoes")}
           <select value={run} onChange={(event) => setRun(event.target.value)}>
             {Object.keys(editing.runs)
               .sort()
               .map((name) => (
-                <option key={name}>{name}</option>
+                <option key={name} dir="auto">
+                  {name}
+                </option>
               ))}
           </select>
         </label>
         {needs && (
           <label className="small">
-            {`with the ${needs[0]}`}
+            {say(needs[2])}
             <select
               value={wordOf(action[needs[0]])}
               onChange={(event) => editing.change([...path, needs[0]], event.target.value)}
             >
-              <option value="">choose… (declared in the text)</option>
+              <option value="">{say("menu.chooseDeclared")}</option>
               {Object.keys(treeOf(editing.menu[needs[1]])).map((name) => (
-                <option key={name}>{name}</option>
+                <option key={name} dir="auto">
+                  {name}
+                </option>
               ))}
             </select>
           </label>
@@ -455,7 +484,7 @@ export function ActionForm({ editing, id }: { editing: Editing; id: string }) {
         <NextField
           key={outcome}
           editing={editing}
-          label={`If it answers “${outcome}”, goes to`}
+          label={say("menu.ifAnswers", { outcome })}
           path={[...path, "on", outcome]}
           at={`${at}.on.${outcome}`}
           value={treeOf(action.on)[outcome]}

@@ -1,8 +1,8 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../../identity/session";
 import { useAsked } from "../../../shell/asked";
+import { say } from "../../../words";
 import { ask } from "../api";
-import { conditionName } from "./Fields";
 import type { Size } from "./draft";
 
 interface Shown {
@@ -50,18 +50,16 @@ export function TryPanel(props: {
     setTyped("");
   }
   return (
-    <section className="card stack menu-try" aria-label="Try it">
+    <section className="card stack menu-try" aria-label={say("menu.try")}>
       <div className="row spread">
-        <h2>Try it</h2>
+        <h2>{say("menu.try")}</h2>
         <button type="button" className="quiet small" onClick={() => setInputs([])}>
-          Dial again
+          {say("menu.dialAgain")}
         </button>
       </div>
-      {good !== "" && !props.isGood && (
-        <p className="small soft">What you see is the draft before the check found something.</p>
-      )}
+      {good !== "" && !props.isGood && <p className="small soft">{say("menu.beforeFault")}</p>}
       {error && (
-        <p className="small bad" role="alert">
+        <p className="small bad" role="alert" dir="auto">
           {error}
         </p>
       )}
@@ -69,7 +67,8 @@ export function TryPanel(props: {
         className="phone-screen"
         role="log"
         aria-live="polite"
-        aria-label="Screen of the telephone"
+        aria-label={say("menu.telephoneScreen")}
+        dir="auto"
         tabIndex={0}
       >
         {data?.text ?? "…"}
@@ -77,18 +76,23 @@ export function TryPanel(props: {
       {data && (
         <p className="small soft">
           <span className={data.size.used > data.size.limit ? "bad" : ""}>
-            {`${data.size.used} of ${data.size.limit} ${data.size.unit}`}
+            {say("menu.air", { ...data.size })}
           </span>
           {" · "}
           <button type="button" className="link" onClick={() => props.onShow(data.screen)}>
-            {`Edit ${data.screen}`}
+            {say("menu.edit", { name: data.screen })}
           </button>
-          {inputs.length > 0 && ` · typed ${inputs.join(" › ")}`}
+          {inputs.length > 0 && (
+            <>
+              {" · "}
+              {say("menu.typed", { inputs: inputs.join(" › ") })}
+            </>
+          )}
         </p>
       )}
       <form className="row" onSubmit={send}>
         <label className="visually-hidden" htmlFor="menu-try-input">
-          Reply to the draft
+          {say("menu.replyToDraft")}
         </label>
         <input
           id="menu-try-input"
@@ -96,11 +100,11 @@ export function TryPanel(props: {
           autoComplete="off"
           value={typed}
           disabled={data?.end === true}
-          placeholder={data?.end ? "The call is over" : "Reply"}
+          placeholder={say(data?.end ? "menu.callOver" : "menu.reply")}
           onChange={(event) => setTyped(event.target.value)}
         />
         <button type="submit" className="primary" disabled={typed === "" || data?.end === true}>
-          Send
+          {say("menu.send")}
         </button>
         <button
           type="button"
@@ -108,7 +112,7 @@ export function TryPanel(props: {
           disabled={inputs.length === 0}
           onClick={() => setInputs(inputs.slice(0, -1))}
         >
-          Step back
+          {say("menu.stepBack")}
         </button>
       </form>
       {data && data.called.length > 0 && (
@@ -116,13 +120,15 @@ export function TryPanel(props: {
           {data.called.map((one, i) => (
             <li key={i}>
               <label>
-                {`${one.action} answered`}
+                {say("menu.answered", { name: one.action })}
                 <select
                   value={one.outcome}
                   onChange={(event) => setAnswers({ ...answers, [one.action]: event.target.value })}
                 >
                   {one.outcomes.map((outcome) => (
-                    <option key={outcome}>{outcome}</option>
+                    <option key={outcome} dir="auto">
+                      {outcome}
+                    </option>
                   ))}
                 </select>
               </label>
@@ -131,25 +137,29 @@ export function TryPanel(props: {
         </ul>
       )}
       <details>
-        <summary className="small">Pretend that…</summary>
+        <summary className="small">{say("menu.pretend")}</summary>
         <div className="stack">
           <div className="row">
             <label className="small">
-              Language
+              {say("menu.language")}
               <select value={language} onChange={(event) => setLanguage(event.target.value)}>
-                <option value="">usual</option>
+                <option value="">{say("menu.usual")}</option>
                 {props.languages.map((one) => (
-                  <option key={one}>{one}</option>
+                  <option key={one} dir="auto">
+                    {one}
+                  </option>
                 ))}
               </select>
             </label>
             {props.codes.length > 0 && (
               <label className="small">
-                Code that is dialled
+                {say("menu.codeDialled")}
                 <select value={code} onChange={(event) => setCode(event.target.value)}>
-                  <option value="">any other</option>
+                  <option value="">{say("menu.anyOther")}</option>
                   {props.codes.map((one) => (
-                    <option key={one}>{one}</option>
+                    <option key={one} dir="auto">
+                      {one}
+                    </option>
                   ))}
                 </select>
               </label>
@@ -166,7 +176,7 @@ export function TryPanel(props: {
                   )
                 }
               />
-              {conditionName(guard)}
+              {say("menu.condition", { guard })}
             </label>
           ))}
         </div>

@@ -1,21 +1,29 @@
 import { useState, type FormEvent } from "react";
 import { Icon } from "../../../shell/icons";
+import { say, type Key } from "../../../words";
 import { Findings, TextFields, type Editing } from "./Fields";
 import { languagesOf, listOf, put, treeOf, wordOf } from "./draft";
 
-const labels: [string, string][] = [
-  ["back", "The back key says"],
-  ["exit", "The exit key says"],
-  ["next", "The key for more says"],
-  ["previous", "The key for the page before says"],
-  ["invalid", "After a key that is none"],
+const labels: [string, Key][] = [
+  ["back", "menu.backSays"],
+  ["exit", "menu.exitSays"],
+  ["next", "menu.moreSays"],
+  ["previous", "menu.pageBeforeSays"],
+  ["invalid", "menu.afterNoKey"],
 ];
-const roles: [string, string][] = [
-  ["start", "First screen"],
-  ["exit", "Screen that ends a call"],
-  ["resume", "Screen after a call that was cut off"],
-  ["login", "Screen where a login begins"],
-  ["language", "Screen that asks for the language"],
+const roles: [string, Key][] = [
+  ["start", "menu.roleStart"],
+  ["exit", "menu.roleExit"],
+  ["resume", "menu.roleResume"],
+  ["login", "menu.roleLogin"],
+  ["language", "menu.roleLanguage"],
+];
+
+const keyNames: [key: string, usual: string, says: Key][] = [
+  ["back", "0", "menu.keyBack"],
+  ["exit", "*", "menu.keyExit"],
+  ["next", "98", "menu.keyNext"],
+  ["previous", "99", "menu.keyPrevious"],
 ];
 
 /** What is said of the menu as a whole. */
@@ -28,12 +36,13 @@ export function WholeForm({ editing }: { editing: Editing }) {
   return (
     <div className="stack">
       {isShared ? (
-        <p className="soft small">{`The part “${wordOf(menu.shared)}”, which menus include.`}</p>
+        <p className="soft small">{say("menu.sharedPart", { name: wordOf(menu.shared) })}</p>
       ) : (
         <>
           <label>
-            Name of the menu
+            {say("menu.nameOfMenu")}
             <input
+              dir="auto"
               value={wordOf(menu.name)}
               onChange={(event) => change(["name"], event.target.value)}
             />
@@ -45,38 +54,35 @@ export function WholeForm({ editing }: { editing: Editing }) {
       <div className="grid">
         {roles.map(([role, label]) => (
           <label key={role} className="small">
-            {label}
+            {say(label)}
             <select
               value={wordOf(menu[role])}
               onChange={(event) => change([role], event.target.value || undefined)}
             >
-              <option value="">none</option>
+              <option value="">{say("menu.none")}</option>
               {wordOf(menu[role]) && !screens.includes(wordOf(menu[role])) && (
-                <option>{wordOf(menu[role])}</option>
+                <option dir="auto">{wordOf(menu[role])}</option>
               )}
               {screens.map((id) => (
-                <option key={id}>{id}</option>
+                <option key={id} dir="auto">
+                  {id}
+                </option>
               ))}
             </select>
             <Findings issues={issues} at={role} />
           </label>
         ))}
       </div>
-      <h3 className="section-label">Keys that are the same on every screen</h3>
+      <h3 className="section-label">{say("menu.keysEverywhere")}</h3>
       <div className="row">
-        {[
-          ["back", "0"],
-          ["exit", "*"],
-          ["next", "98"],
-          ["previous", "99"],
-        ].map(([key, usual]) => (
+        {keyNames.map(([key, usual, name]) => (
           <label key={key} className="small menu-key">
-            {key}
+            {say(name)}
             <input
-              value={wordOf(keys[key ?? ""])}
-              placeholder={usual ?? ""}
+              value={wordOf(keys[key])}
+              placeholder={usual}
               maxLength={3}
-              onChange={(event) => change(["keys", key ?? ""], event.target.value || undefined)}
+              onChange={(event) => change(["keys", key], event.target.value || undefined)}
             />
           </label>
         ))}
@@ -86,21 +92,23 @@ export function WholeForm({ editing }: { editing: Editing }) {
         <TextFields
           key={name}
           editing={editing}
-          label={label}
+          label={say(label)}
           path={["labels", name]}
           at={`labels.${name}`}
           value={treeOf(menu.labels)[name]}
         />
       ))}
-      <h3 className="section-label">What the menu remembers of a call</h3>
+      <h3 className="section-label">{say("menu.remembers")}</h3>
       <ul className="plain">
         {variables.map(([name, one]) => (
           <li key={name} className="row">
-            <code className="grow">{name}</code>
+            <code className="grow" dir="auto">
+              {name}
+            </code>
             <label className="small menu-key">
-              {`At most`}
+              {say("menu.atMost")}
               <input
-                aria-label={`Most characters of ${name}`}
+                aria-label={say("menu.mostCharacters", { name })}
                 value={wordOf(treeOf(one).max)}
                 inputMode="numeric"
                 onChange={(event) =>
@@ -111,7 +119,7 @@ export function WholeForm({ editing }: { editing: Editing }) {
             <button
               type="button"
               className="quiet"
-              aria-label={`Forget ${name}`}
+              aria-label={say("menu.forget", { name })}
               onClick={() => change(["variables", name], undefined)}
             >
               <Icon name="close" />
@@ -121,7 +129,7 @@ export function WholeForm({ editing }: { editing: Editing }) {
         ))}
       </ul>
       <Adding
-        label="Remember something else"
+        label={say("menu.rememberElse")}
         taken={variables.map(([name]) => name)}
         onAdd={(name) => change(["variables", name], { max: 40 })}
       />
@@ -134,16 +142,16 @@ function Languages({ editing }: { editing: Editing }) {
   const languages = languagesOf(menu);
   return (
     <div className="stack">
-      <h3 className="section-label">Languages, the usual one first</h3>
+      <h3 className="section-label">{say("menu.languages")}</h3>
       <ul className="plain row">
         {languages.map((language, i) => (
           <li key={language} className="badge">
-            {language}{" "}
+            <span dir="auto">{language}</span>{" "}
             {languages.length > 1 && (
               <button
                 type="button"
                 className="quiet"
-                aria-label={`Remove the language ${language}`}
+                aria-label={say("menu.removeLanguage", { language })}
                 onClick={() =>
                   editing.replace(
                     without(
@@ -164,7 +172,7 @@ function Languages({ editing }: { editing: Editing }) {
       </ul>
       <Findings issues={editing.issues} at="languages" />
       <Adding
-        label="Add a language"
+        label={say("menu.addLanguage")}
         taken={languages}
         onAdd={(language) => change(["languages", languages.length], language)}
       />
@@ -207,13 +215,13 @@ export function Adding(props: { label: string; taken: string[]; onAdd: (name: st
         {props.label}
         <input
           value={name}
-          placeholder="a short name"
+          placeholder={say("menu.shortName")}
           autoComplete="off"
           onChange={(event) => setName(event.target.value.trim())}
         />
       </label>
       <button type="submit" disabled={!isFree}>
-        <Icon name="plus" /> Add
+        <Icon name="plus" /> {say("menu.add")}
       </button>
     </form>
   );

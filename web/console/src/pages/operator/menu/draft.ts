@@ -1,3 +1,4 @@
+import { say, type Key } from "../../../words";
 import { airTime, type AirTime, type ScreenSize } from "../../telephone/septets";
 import type { MenuGraph } from "../layout";
 
@@ -125,20 +126,25 @@ export function nextOf(targets: Target[]): Value | undefined {
   return "when" in first || "notice" in first ? first : first.to;
 }
 
-const special: Record<string, string> = {
-  ":start": "the first screen",
-  ":exit": "the end of the call",
-  ":same": "this screen again",
-  ":resume": "where the last call was cut off",
+const special: Record<string, Key> = {
+  ":start": "menu.firstScreen",
+  ":exit": "menu.endOfCall",
+  ":same": "menu.sameScreen",
+  ":resume": "menu.cutOff",
 };
 
 /** What a target is called in a list to choose from. */
 export function targetName(menu: Tree, to: string): string {
-  if (Object.hasOwn(special, to)) return special[to] ?? to;
+  const always = Object.hasOwn(special, to) && special[to];
+  if (always) return say(always);
   const screen = own(menu.screens, to);
-  if (screen !== undefined) return `${to} – ${firstLine(treeOf(screen), languagesOf(menu)[0])}`;
+  if (screen !== undefined) {
+    const line = firstLine(treeOf(screen), languagesOf(menu)[0]);
+    return say("menu.screenNamed", { name: to, line });
+  }
   const action = own(menu.actions, to);
-  return action === undefined ? to : `${to} – does ${wordOf(treeOf(action).run)}`;
+  if (action === undefined) return to;
+  return say("menu.actionNamed", { name: to, run: wordOf(treeOf(action).run) });
 }
 
 export const specialTargets = Object.keys(special);
@@ -171,7 +177,7 @@ function waysOf(screen: Tree): { to: string; label: Value | undefined; key: stri
     }));
   });
   for (const { to } of targetsOf(treeOf(screen.input).next)) ways.push({ to, label: "", key: "" });
-  for (const { to } of targetsOf(screen.back)) ways.push({ to, label: "Back", key: "" });
+  for (const { to } of targetsOf(screen.back)) ways.push({ to, label: "", key: "" });
   return ways;
 }
 
@@ -212,7 +218,7 @@ export function graphOf(menu: Tree): MenuGraph {
     for (const way of waysOf(screen)) {
       reach(id, way.to, `${way.key} ${wordOf(treeOf(way.label)[language ?? ""])}`.trim(), []);
     }
-    if (screen.exit === true) reach(id, ":exit", "Exit", []);
+    if (screen.exit === true) reach(id, ":exit", say("menu.exit"), []);
   }
   return { name: wordOf(menu.name), version: "", start, nodes, edges };
 }
@@ -376,9 +382,9 @@ export function changedScreens(before: Part[], after: Part[]): string[] {
   const words: string[] = [];
   for (const [id, text] of now) {
     const was = old.get(id);
-    if (was === undefined) words.push(`${id} is new`);
-    else if (was !== text) words.push(`${id} is changed`);
+    if (was === undefined) words.push(say("menu.isNew", { name: id }));
+    else if (was !== text) words.push(say("menu.isChanged", { name: id }));
   }
-  for (const id of old.keys()) if (!now.has(id)) words.push(`${id} is gone`);
+  for (const id of old.keys()) if (!now.has(id)) words.push(say("menu.isGone", { name: id }));
   return words;
 }
