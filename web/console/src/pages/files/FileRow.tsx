@@ -88,7 +88,12 @@ export const FileRow = memo(function FileRow(props: {
               tabIndex={-1}
               className="quiet name"
               title={isFolder ? "Open this folder" : node.name}
-              onClick={(event) => (isModified(event) ? acts.pick(index, event) : acts.open(index))}
+              onClick={(event) => {
+                // The second click of two would open what the first one brought here.
+                if (event.detail > 1) return;
+                if (isModified(event)) acts.pick(index, event);
+                else acts.open(index);
+              }}
             >
               <span className="pictured">
                 <Picture node={node} thumbnails={props.thumbnails} />

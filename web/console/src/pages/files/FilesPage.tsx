@@ -7,6 +7,7 @@ import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { go } from "../../shell/router";
 import { useDrop } from "../../shell/useDrop";
+import { useStaying } from "../../shell/useStaying";
 import { Files, type FileRecord } from "./api";
 import { ConflictDialog } from "./ConflictDialog";
 import { chosenFiles, droppedFiles } from "./dropped";
@@ -17,6 +18,7 @@ import { LinksView } from "./LinksView";
 import { Notice, type Done } from "./Notice";
 import { SearchView } from "./SearchView";
 import { ShareDialog, type Chosen } from "./ShareDialog";
+import { Thumbnails } from "./thumbnails";
 import { TrashView } from "./TrashView";
 import { UploadList } from "./UploadList";
 import { within, type Ask, type Policy } from "./transfer";
@@ -70,13 +72,31 @@ export default function FilesPage({ folder }: { folder: string }) {
     (names) => new Promise((answer) => setQuestions((others) => [...others, { names, answer }])),
     [],
   );
+  // Whoever leaves is asked no more; what was not answered is not done.
+  const asked = useRef(questions);
+  useEffect(() => {
+    asked.current = questions;
+  });
+  useEffect(() => () => asked.current.forEach(({ answer }) => answer(undefined)), []);
+  const [acts, setActs] = useState(0);
+  const during = useCallback(async <T,>(work: () => Promise<T>) => {
+    setActs((n) => n + 1);
+    try {
+      return await work();
+    } finally {
+      setActs((n) => n - 1);
+    }
+  }, []);
+  const thumbnails = useMemo(() => new Thumbnails(files), [files]);
+  useEffect(() => () => thumbnails.clear(), [thumbnails]);
   const stored = useCallback(() => void queries.invalidateQueries(), [queries]);
   const asking = useMemo(
-    () => ({ ask, onEnd: (outcome: Outcome) => setDone({ text: inWords(outcome) }) }),
+    () => ({ ask, onEnd: (outcome: Outcome) => setDone(inWords(outcome)) }),
     [ask],
   );
   const { add, ...underway } = useUploads(files, stored, asking);
   const { run } = opening;
+  useStaying(acts > 0 || underway.isBusy);
   const take = useCallback(
     (transfer: DataTransfer, folder: string) =>
       run(async () => {
@@ -84,6 +104,7 @@ export default function FilesPage({ folder }: { folder: string }) {
         const found = await droppedFiles(transfer, (path) => empty.push(path));
         setView("Files");
         setSearch("");
+        setQuery("");
         add(found, folder);
         for (const path of empty) await files.makeFolder(within(folder, path));
         if (empty.length > 0) stored();
@@ -92,13 +113,25 @@ export default function FilesPage({ folder }: { folder: string }) {
   );
   const drop = useCallback((transfer: DataTransfer) => take(transfer, here), [take, here]);
   const dragging = useDrop(drop);
+  // What was asked for last is shown, whichever answer comes last.
+  const wanted = useRef("");
   const open = useCallback(
-    (path: string) => run(async () => setSelected(await files.stat(path))),
+    (path: string) => {
+      wanted.current = path;
+      run(async () => {
+        const file = await files.stat(path);
+        if (wanted.current === path) setSelected(file);
+      });
+    },
     [run, files],
   );
+  const choose = useCallback((file: FileRecord | undefined) => {
+    wanted.current = "";
+    setSelected(file);
+  }, []);
   useEffect(() => {
-    const wanted = new URLSearchParams(location.search).get("open");
-    if (wanted) open(wanted);
+    const path = new URLSearchParams(location.search).get("open");
+    if (path) open(path);
   }, [open]);
 
   function show(name: View) {
@@ -232,7 +265,7 @@ export default function FilesPage({ folder }: { folder: string }) {
         {search ? (
           <SearchView files={files} text={search} onOpen={open} />
         ) : view === "Trash" ? (
-          <TrashView files={files} />
+          <TrashView files={files} onDone={setDone} />
         ) : view === "Links" ? (
           <LinksView files={files} />
         ) : (
@@ -240,10 +273,12 @@ export default function FilesPage({ folder }: { folder: string }) {
             key={here}
             folder={here}
             files={files}
+            thumbnails={thumbnails}
             arrival={arrival}
             clip={clip}
             ask={ask}
-            onOpen={setSelected}
+            during={during}
+            onOpen={choose}
             onFolder={(path, from) => {
               setArrival(from);
               go(
@@ -285,9 +320,9 @@ export default function FilesPage({ folder }: { folder: string }) {
           key={selected.id}
           file={selected}
           files={files}
-          onClose={() => setSelected(undefined)}
+          onClose={() => choose(undefined)}
           onShare={(chosen) => {
-            setSelected(undefined);
+            choose(undefined);
             setSharing(chosen);
           }}
         />
@@ -307,7 +342,13 @@ export default function FilesPage({ folder }: { folder: string }) {
 }
 
 /** What became of uploads. */
-function inWords({ stored, skipped }: Outcome): string {
-  const left = skipped > 0 ? ` ${plural(skipped, "was", "were")} left out.` : "";
-  return `${plural(stored, "file")} stored.${left}`;
+function inWords({ stored, skipped, failed, stopped }: Outcome): Done {
+  const left = [
+    skipped > 0 && `${plural(skipped, "was", "were")} left out.`,
+    stopped > 0 && `${plural(stopped, "was", "were")} stopped.`,
+  ];
+  return {
+    text: [`${plural(stored, "file")} stored.`, ...left].filter(Boolean).join(" "),
+    ...(failed > 0 ? { problem: `${plural(failed, "file")} could not be stored.` } : {}),
+  };
 }

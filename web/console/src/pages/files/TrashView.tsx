@@ -7,13 +7,27 @@ import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
+import type { Done } from "./Notice";
+import { isTaken, untilFree } from "./transfer";
 
 /** What was thrown away and can come back, or be destroyed. */
-export function TrashView({ files }: { files: Files }) {
-  const { data: list, error } = useAsked({ queryKey: ["trash"], queryFn: () => files.trash() });
+export function TrashView({ files, onDone }: { files: Files; onDone: (done: Done) => void }) {
+  const { data, error } = useAsked({ queryKey: ["trash"], queryFn: () => files.trash() });
+  const list = data?.list;
   const { run, error: refusal } = useDoing([]);
   const [doomed, setDoomed] = useState<FileRecord[]>();
   const table = useKeptFocus<HTMLElement>();
+  const restore = (file: FileRecord) =>
+    run(async () => {
+      try {
+        await files.restore([file.id]);
+      } catch (cause) {
+        if (!isTaken(cause)) throw cause;
+        // Something has its name now, and keeps it.
+        const path = await untilFree(file.path, (path) => files.restoreTo(file.id, path));
+        onDone({ text: `${file.name} is back as ${path.slice(1)}: its name is taken.` });
+      }
+    });
   return (
     <section {...table} className="card table" aria-busy={!list && !error} aria-label="Trash">
       <Problem error={refusal || error} />
@@ -29,7 +43,7 @@ export function TrashView({ files }: { files: Files }) {
           <div className="row spread table-head">
             <p className="soft small">Thrown-away files come back with all their versions.</p>
             <button type="button" className="danger" onClick={() => setDoomed(list)}>
-              Empty the trash
+              {data?.isCut ? `Destroy these ${plural(list.length, "file")}` : "Empty the trash"}
             </button>
           </div>
           <table>
@@ -53,7 +67,7 @@ export function TrashView({ files }: { files: Files }) {
                         type="button"
                         aria-label={`Restore ${file.name}`}
                         title="Restore"
-                        onClick={() => run(() => files.restore([file.id]))}
+                        onClick={() => restore(file)}
                       >
                         <Icon name="restore" /> <span className="wide-only">Restore</span>
                       </button>
@@ -72,11 +86,20 @@ export function TrashView({ files }: { files: Files }) {
               ))}
             </tbody>
           </table>
+          {data?.isCut && (
+            <p className="soft small table-head">There is more, which is not shown.</p>
+          )}
         </>
       )}
       {doomed && (
         <Confirm
-          title={doomed.length === 1 ? "Destroy this file?" : "Empty the trash?"}
+          title={
+            doomed.length === 1
+              ? "Destroy this file?"
+              : data?.isCut
+                ? "Destroy these files?"
+                : "Empty the trash?"
+          }
           action="Destroy"
           onConfirm={() => run(() => files.purge(doomed.map((f) => f.id)))}
           onClose={() => setDoomed(undefined)}

@@ -39,7 +39,7 @@ export function UploadList(props: {
         {shown.map((u) => {
           const name = u.path.slice(1);
           return (
-            <li key={u.path}>
+            <li key={u.id}>
               <div className="upload-line">
                 <span className="grow path-cell">{name}</span>
                 {u.error === undefined && (
