@@ -6,7 +6,7 @@ import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
-import { diff, hunks, pairs, type Line } from "./diff";
+import { cutTo, diff, hunks, pairs, type Line } from "./diff";
 
 /** The largest text that is compared. */
 export const compareLimit = 1024 * 1024;
@@ -38,7 +38,7 @@ export function CompareDialog(props: {
   });
   const restoring = useDoing([]);
   const count = (kind: Line["kind"]) => lines?.filter((l) => l.kind === kind).length ?? 0;
-  const shown = lines && hunks(lines.slice(0, mostLines));
+  const shown = lines && cutTo(hunks(lines), mostLines);
   return (
     <Dialog
       title={`${file.name}: version ${version} and the newest`}
@@ -55,7 +55,7 @@ export function CompareDialog(props: {
               : `${plural(count("new"), "line")} added, ${plural(count("gone"), "line")} removed since version ${version}.`}
           </p>
           <div className="preview diff" role="region" aria-label="What changed" tabIndex={0}>
-            {shown?.map((part, i) =>
+            {shown?.parts.map((part, i) =>
               Array.isArray(part) ? (
                 isWide ? (
                   <SideBySide key={i} lines={part} />
@@ -68,7 +68,7 @@ export function CompareDialog(props: {
                 </p>
               ),
             )}
-            {lines.length > mostLines && <p className="soft small gap">The rest is not shown.</p>}
+            {shown?.isCut && <p className="soft small gap">The rest is not shown.</p>}
           </div>
           <div className="row end chooser-end">
             <button

@@ -7,6 +7,9 @@ import { CellTable, DocumentView } from "./DocumentView";
 import { kindOf, textShown, type Kind } from "./kinds";
 import { readTable } from "./table";
 
+/** Lines of a text that are drawn; a file of nothing but ends of lines would stop the page. */
+const linesShown = 5000;
+
 /** What was loaded of a file. */
 type Loaded = { text: string } | { address: string } | { look: DocumentLook };
 
@@ -129,18 +132,17 @@ function useLoaded(
 }
 
 function Lines({ text, label }: { text: string; label: string }) {
+  const lines = text.replace(/\n$/, "").split("\n", linesShown + 1);
   return (
     <div className="preview" role="region" aria-label={label} tabIndex={0}>
       <ol>
-        {text
-          .replace(/\n$/, "")
-          .split("\n")
-          .map((line, i) => (
-            <li key={i}>
-              <code>{line}</code>
-            </li>
-          ))}
+        {lines.slice(0, linesShown).map((line, i) => (
+          <li key={i}>
+            <code>{line}</code>
+          </li>
+        ))}
       </ol>
+      {lines.length > linesShown && <p className="soft small">These are the first lines.</p>}
     </div>
   );
 }

@@ -80,9 +80,11 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
   const list = opened?.list;
   // The only file is shown at once.
   const shown = picked === undefined && list?.length === 1 ? list[0] : picked;
-  const load = async (file: CidRecord) => {
+  const load = async (file: CidRecord, limit?: number) => {
     if (!opened) throw new Error("not open");
-    return link.cids ? opened.files.byCid(file.cid) : opened.files.content(file.id);
+    return link.cids
+      ? opened.files.byCid(file.cid, limit)
+      : opened.files.content(file.id, undefined, limit);
   };
   return (
     <section className="card stack" aria-busy={!list && !error}>
@@ -142,7 +144,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
                 name={file.name}
                 mimeType={file.mimeType}
                 size={file.size}
-                load={() => load(file)}
+                load={(limit) => load(file, limit)}
               />
             )}
           </li>
