@@ -147,7 +147,8 @@ export default function FilesPage({ folder }: { folder: string }) {
       done?.undo &&
       takeBack(async () => {
         await done.undo?.();
-        setDone(undefined);
+        // What was done meanwhile stays said.
+        setDone((now) => (now === done ? undefined : now));
       }),
     [done, takeBack],
   );
@@ -253,7 +254,8 @@ export default function FilesPage({ folder }: { folder: string }) {
               value={query}
               onChange={(event) => {
                 setQuery(event.target.value);
-                if (event.target.value === "") setSearch("");
+                // What was found for other words is not shown for these.
+                if (event.target.value.trim().length < fewest) setSearch("");
               }}
             />
           </label>

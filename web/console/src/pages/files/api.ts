@@ -174,8 +174,8 @@ export class Files {
     return reply;
   }
 
-  async #json<T>(path: string): Promise<T> {
-    return (await (await this.request(path)).json()) as T;
+  async #json<T>(path: string, init?: RequestInit): Promise<T> {
+    return (await (await this.request(path, init)).json()) as T;
   }
 
   async #send(method: string, path: string, body?: unknown): Promise<Response> {
@@ -205,9 +205,10 @@ export class Files {
     folder: string,
     after: string,
     limit: number,
+    signal: AbortSignal,
   ): Promise<{ nodes: TreeNode[]; next?: string }> {
     const from = after ? `&after=${at(after)}` : "";
-    return this.#json(`/tree?path=${at(folder)}&limit=${limit}${from}`);
+    return this.#json(`/tree?path=${at(folder)}&limit=${limit}${from}`, { signal });
   }
 
   /** The newest of what was thrown away, and whether there is more. */

@@ -80,7 +80,7 @@ export function useListing(files: Files, folder: string): Listing {
       const isFirst = queries.getQueryData(key) === undefined;
       let list: TreeNode[] = [];
       for (let after = ""; ;) {
-        const { nodes, next } = await files.page(folder, after, page);
+        const { nodes, next } = await files.page(folder, after, page, signal);
         signal.throwIfAborted();
         list = merged(list, nodes);
         if (!next || list.length >= most) return { list, isCut: next !== undefined };
