@@ -1,6 +1,7 @@
 import js from "@eslint/js";
 import hooks from "eslint-plugin-react-hooks";
 import ts from "typescript-eslint";
+import words from "./console/scripts/eslint-words.js";
 
 export default ts.config(
   { ignores: ["**/dist/**", "**/node_modules/**"] },
@@ -16,5 +17,28 @@ export default ts.config(
         { patterns: ["react", "react/*", "react-dom*", "**/react/**"] },
       ],
     },
+  },
+  {
+    files: ["console/src/**"],
+    plugins: { words },
+    rules: { "words/inside": "error" },
+  },
+  {
+    files: ["console/src/**"],
+    // Folders whose text is still in the code.
+    ignores: [
+      "**/*.test.*",
+      "console/src/pages/call/**",
+      "console/src/pages/chat/**",
+      "console/src/pages/connect/**",
+      "console/src/pages/files/**",
+      "console/src/pages/knowledge/**",
+      "console/src/pages/operator/**",
+      "console/src/pages/query/**",
+      "console/src/pages/share/**",
+      "console/src/pages/telephone/**",
+    ],
+    plugins: { words },
+    rules: { "words/text": "error" },
   },
 );

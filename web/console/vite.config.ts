@@ -4,6 +4,7 @@ import { fileURLToPath, URL } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { words } from "./scripts/words";
 
 /** What is smaller is in one packet anyway. */
 const worthwhile = 1400;
@@ -31,7 +32,7 @@ const compressed: Plugin = {
  */
 const ground = {
   name: "ground",
-  test: /node_modules\/(react|react-dom|scheduler)\/|src\/shell\/(icons|format)\.|ui\/src\/(labels|parts\/Icon)\./,
+  test: /node_modules\/(react|react-dom|scheduler)\/|src\/shell\/(icons|format)\.|src\/words\/(index|message)\.|ui\/src\/(labels|parts\/Icon)\./,
 };
 
 /**
@@ -53,7 +54,7 @@ const sources = [
 
 export default defineConfig({
   base: "/console/",
-  plugins: [react(), compressed],
+  plugins: [react(), words(), compressed],
   resolve: { alias: sources, dedupe: ["react", "react-dom"] },
   build: {
     target: "es2022",

@@ -19,10 +19,22 @@ import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
 import { Mark, Shell, type PageInfo } from "./shell/Shell";
 import { useShortcuts, type Shortcut } from "./shell/shortcuts";
+import { loadWords, say, type Area } from "./words";
+
+/** A page with its words, which are loaded beside it. */
+function worded<P extends object>(
+  areas: Area[],
+  load: () => Promise<{ default: ComponentType<P> }>,
+) {
+  return lazy(async () => (await Promise.all([load(), loadWords(...areas)]))[0]);
+}
 
 /** A page that asks the server through TanStack Query, which comes with it: the chat does without. */
-function asking<P extends object>(load: () => Promise<{ default: ComponentType<P> }>) {
-  return lazy(async () => {
+function asking<P extends object>(
+  areas: Area[],
+  load: () => Promise<{ default: ComponentType<P> }>,
+) {
+  return worded(areas, async () => {
     const [{ Asking }, { default: Page }] = await Promise.all([import("./shell/Asking"), load()]);
     return {
       default: (props: P) => (
@@ -35,21 +47,21 @@ function asking<P extends object>(load: () => Promise<{ default: ComponentType<P
 }
 
 // Each page is loaded when it is opened.
-const AboutPage = asking(() => import("./pages/about/AboutPage"));
-const CallPage = asking(() => import("./pages/call/CallPage"));
-const CallProvider = lazy(() => import("./pages/call/CallProvider"));
-const ChatPage = lazy(() => import("./pages/chat/ChatPage"));
-const ConnectPage = asking(() => import("./pages/connect/ConnectPage"));
-const FilesPage = asking(() => import("./pages/files/FilesPage"));
-const InvitePage = asking(() => import("./pages/invite/InvitePage"));
-const KnowledgePage = asking(() => import("./pages/knowledge/KnowledgePage"));
-const LinkPage = asking(() => import("./pages/link/LinkPage"));
-const OperatorPage = asking(() => import("./pages/operator/OperatorPage"));
-const QueryPage = asking(() => import("./pages/query/QueryPage"));
-const SetupPage = asking(() => import("./pages/setup/SetupPage"));
-const SharePage = asking(() => import("./pages/share/SharePage"));
+const AboutPage = asking(["about"], () => import("./pages/about/AboutPage"));
+const CallPage = asking(["call"], () => import("./pages/call/CallPage"));
+const CallProvider = worded(["call"], () => import("./pages/call/CallProvider"));
+const ChatPage = worded(["chat"], () => import("./pages/chat/ChatPage"));
+const ConnectPage = asking(["connect"], () => import("./pages/connect/ConnectPage"));
+const FilesPage = asking(["files"], () => import("./pages/files/FilesPage"));
+const InvitePage = asking(["invite"], () => import("./pages/invite/InvitePage"));
+const KnowledgePage = asking(["knowledge"], () => import("./pages/knowledge/KnowledgePage"));
+const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
+const OperatorPage = asking(["operator"], () => import("./pages/operator/OperatorPage"));
+const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
+const SetupPage = asking(["setup", "invite"], () => import("./pages/setup/SetupPage"));
+const SharePage = asking(["share"], () => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
-const TelephonePage = asking(() => import("./pages/telephone/TelephonePage"));
+const TelephonePage = asking(["telephone"], () => import("./pages/telephone/TelephonePage"));
 
 interface Page extends PageInfo {
   /** The service that it needs. */
@@ -62,14 +74,14 @@ interface Page extends PageInfo {
 const pages: Page[] = [
   {
     path: "chat",
-    title: "Chat",
+    title: "shell.chat",
     icon: "chat",
     service: "oracle",
     page: (rest) => <ChatPage sessionId={rest} />,
   },
   {
     path: "call",
-    title: "Call",
+    title: "shell.call",
     icon: "call",
     key: "v",
     service: "oracle",
@@ -77,29 +89,35 @@ const pages: Page[] = [
   },
   {
     path: "files",
-    title: "Files",
+    title: "shell.files",
     icon: "files",
     service: "filestore",
     page: (rest) => <FilesPage folder={rest} />,
   },
   {
     path: "knowledge",
-    title: "Knowledge",
+    title: "shell.knowledge",
     icon: "book",
     service: "filestore",
     page: () => <KnowledgePage />,
   },
   {
     path: "telephone",
-    title: "Phone",
+    title: "shell.phone",
     icon: "telephone",
     service: "ussd",
     page: () => <TelephonePage />,
   },
-  { path: "query", title: "Query", icon: "query", service: "query", page: () => <QueryPage /> },
+  {
+    path: "query",
+    title: "shell.query",
+    icon: "query",
+    service: "query",
+    page: () => <QueryPage />,
+  },
   {
     path: "connect",
-    title: "Connect",
+    title: "shell.connect",
     icon: "plug",
     key: "p",
     service: "oracle",
@@ -107,7 +125,7 @@ const pages: Page[] = [
   },
   {
     path: "operator",
-    title: "Operator",
+    title: "shell.operator",
     icon: "operator",
     page: (rest) => <OperatorPage view={rest} />,
   },
@@ -140,10 +158,10 @@ export function App() {
           <div className="sign-in-mark">
             <Mark />
           </div>
-          <h1>Nobody answers</h1>
+          <h1>{say("shell.nobodyAnswers")}</h1>
           <p role="alert">{error}</p>
           <button className="primary wide" type="button" onClick={() => location.reload()}>
-            Try again
+            {say("shell.tryAgain")}
           </button>
         </div>
       </main>
@@ -153,7 +171,7 @@ export function App() {
     return served ? <Loaded page={<SharePage serviceDid={served.did} />} /> : null;
   }
   if (key === null) return <SignIn onKey={setKey} />;
-  if (!session || !served) return <p className="visually-hidden">Loading…</p>;
+  if (!session || !served) return <p className="visually-hidden">{say("shell.loading")}</p>;
   if (path === "invite") return <Loaded page={<InvitePage session={session} />} />;
   if (path === "setup") return <Loaded page={<SetupPage session={session} />} />;
   return (
@@ -185,18 +203,26 @@ function SignedIn(props: {
     () => [
       ...offered.map((p) => ({
         keys: `g ${p.key ?? p.path[0]}`,
-        does: `Go to ${p.title}`,
+        does: say("shell.goTo", { page: say(p.title) }),
         run: () => go(p.path),
       })),
-      { keys: "g a", does: "Go to About", run: () => go("about") },
-      { keys: "n", does: "New conversation", run: () => go("chat/new") },
+      {
+        keys: "g a",
+        does: say("shell.goTo", { page: say("shell.about") }),
+        run: () => go("about"),
+      },
+      { keys: "n", does: say("shell.newConversation"), run: () => go("chat/new") },
       {
         keys: "/",
-        does: "Search, or write a message",
+        does: say("shell.searchOrWrite"),
         run: () => focusOn("[data-entry], [data-castalia-entry]"),
       },
-      { keys: "s", does: "Search conversations", run: () => focusOn("[data-castalia-search]") },
-      { keys: "?", does: "Show this list", run: () => setHelp(true) },
+      {
+        keys: "s",
+        does: say("shell.searchConversations"),
+        run: () => focusOn("[data-castalia-search]"),
+      },
+      { keys: "?", does: say("shell.showThisList"), run: () => setHelp(true) },
     ],
     [offered],
   );
@@ -214,15 +240,13 @@ function SignedIn(props: {
           did: session.key.did,
           matrix: { accessToken: "", homeServer: "" },
         }}
-        transactSignX={() =>
-          Promise.reject(new Error("The console has no wallet for transactions."))
-        }
+        transactSignX={() => Promise.reject(new Error(say("shell.noWallet")))}
         createDelegation={() => mintDelegation(session)}
         createInvocation={() => mintInvocation(session)}
       >
         <Telephone isOpened={current === "call"}>
           <Shell
-            pages={[...offered, { path: "about", title: "About", icon: "about" }]}
+            pages={[...offered, { path: "about", title: "shell.about", icon: "about" }]}
             current={current}
             onHelp={() => setHelp(true)}
           >
@@ -265,7 +289,7 @@ function Telephone({ isOpened, children }: { isOpened: boolean; children: ReactN
 }
 
 function Loaded({ page }: { page: ReactNode }) {
-  return <Suspense fallback={<p className="page soft">Loading…</p>}>{page}</Suspense>;
+  return <Suspense fallback={<p className="page soft">{say("shell.loading")}</p>}>{page}</Suspense>;
 }
 
 /** A page that cannot be drawn; the others still can. */
@@ -274,11 +298,11 @@ function Broken({ problem }: { problem: string }) {
     <div className="page">
       <section className="card nothing" role="alert">
         <Icon name="about" />
-        <h1>This page cannot be shown</h1>
+        <h1>{say("shell.cannotShow")}</h1>
         <p className="soft">{problem}</p>
         <p>
           <button type="button" onClick={() => location.reload()}>
-            Load it again
+            {say("shell.loadAgain")}
           </button>
         </p>
       </section>

@@ -5,15 +5,20 @@ import "@castalia/oracles-ui/styles.css";
 import "./shell/styles.css";
 import "./shell/parts.css";
 import "./shell/shared.css";
+import { LabelsProvider } from "@castalia/oracles-ui";
 import { App } from "./App";
 import { restoreTheme } from "./shell/theme";
+import { labelsNow, startWords } from "./words";
 
 restoreTheme();
-const root = document.getElementById("root");
-if (root) {
+void startWords().then(() => {
+  const root = document.getElementById("root");
+  if (!root) return;
   createRoot(root).render(
     <StrictMode>
-      <App />
+      <LabelsProvider labels={labelsNow()}>
+        <App />
+      </LabelsProvider>
     </StrictMode>,
   );
-}
+});

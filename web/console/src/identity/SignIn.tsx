@@ -1,6 +1,8 @@
 import { useState, type FormEvent } from "react";
+import { LanguageMenu } from "../shell/LanguageMenu";
 import { Mark } from "../shell/Shell";
 import { bringKey, makeKey, type KeptKey } from "./vault";
+import { say } from "../words";
 
 /** The first page: a key made here, or one brought along. No account, no mail. */
 export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
@@ -26,18 +28,16 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
         <div className="sign-in-mark">
           <Mark />
         </div>
-        <h1>Welcome to Castalia</h1>
-        <p className="soft">
-          Your key is your account. Make one in this browser, or bring the one you have.
-        </p>
+        <h1>{say("identity.welcome")}</h1>
+        <p className="soft">{say("identity.keyIsAccount")}</p>
         <button className="primary wide" type="button" onClick={() => void run(makeKey)}>
-          Make a key and enter
+          {say("identity.makeKey")}
         </button>
         <details>
-          <summary>I have a key</summary>
+          <summary>{say("identity.haveKey")}</summary>
           <form onSubmit={paste}>
             <label>
-              Your key, 64 hexadecimal digits
+              {say("identity.keyDigits")}
               <input
                 type="password"
                 autoComplete="off"
@@ -46,7 +46,7 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
               />
             </label>
             <button type="submit" disabled={pasted.trim() === ""}>
-              Enter with this key
+              {say("identity.enterWithKey")}
             </button>
           </form>
         </details>
@@ -55,10 +55,8 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
             {error}
           </p>
         )}
-        <p className="soft small">
-          The key stays in this browser. Save a copy on the About page to use it elsewhere. Anyone
-          with this key can act as you. If you lose it, it cannot be recovered.
-        </p>
+        <p className="soft small">{say("identity.keyStays")}</p>
+        <LanguageMenu />
       </div>
     </main>
   );

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { mint, type Minted, type Session } from "./session";
 import { filesOf, talking, type Capability } from "@castalia/oracles-client/wallet";
+import { say } from "../words";
 
 /** What the user lets the oracle do with their files. */
 export type Grant = "read" | "write";
@@ -73,7 +74,7 @@ export function granted(did: string, grant: Grant): Capability[] {
  */
 export async function mintDelegation(session: Session): Promise<Minted> {
   const consent = current(session);
-  if (!consent) throw new Error("you have not let the oracle use your files");
+  if (!consent) throw new Error(say("identity.notAllowed"));
   const seconds = Math.floor((consent.until - Date.now()) / 1000);
   return mint(session, granted(session.key.did, consent.grant), seconds);
 }

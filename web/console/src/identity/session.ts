@@ -7,6 +7,7 @@ import {
   type MintedToken,
 } from "@castalia/oracles-client/wallet";
 import type { KeptKey } from "./vault";
+import { say } from "../words";
 
 /** Who is signed in, and which service the tokens are for. */
 export interface Session {
@@ -27,7 +28,7 @@ export function useSession(): Session {
 /** The DID of the service behind this page. */
 export async function fetchServiceDid(): Promise<string> {
   const reply = await fetch("/.well-known/did.json");
-  if (!reply.ok) throw new Error(`The server answered ${reply.status}`);
+  if (!reply.ok) throw new Error(say("shell.serverAnswered", { status: String(reply.status) }));
   return ((await reply.json()) as { id: string }).id;
 }
 

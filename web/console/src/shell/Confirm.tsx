@@ -1,5 +1,6 @@
 import { useRef, type ReactNode } from "react";
 import { Dialog } from "./Dialog";
+import { say } from "../words";
 
 /** Asks before something that cannot be taken back. Escape, and Enter by habit, change nothing. */
 export default function Confirm(props: {
@@ -16,7 +17,7 @@ export default function Confirm(props: {
       <p>{props.children}</p>
       <div className="row end">
         <button ref={cancel} type="button" onClick={props.onClose}>
-          Cancel
+          {say("shell.cancel")}
         </button>
         <button
           type="button"

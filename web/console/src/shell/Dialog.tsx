@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, type ReactNode, type RefObject } from "react";
 import { Icon } from "./icons";
+import { say } from "../words";
 
 /**
  * A modal dialog: the browser keeps the focus inside and closes it on Escape.
@@ -52,8 +53,8 @@ export function Dialog(props: {
             <button
               type="button"
               className="quiet"
-              aria-label="Close"
-              title="Close (Esc)"
+              aria-label={say("shell.close")}
+              title={say("shell.closeKey")}
               onClick={() => dialog.current?.close()}
             >
               <Icon name="close" />

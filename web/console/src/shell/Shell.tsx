@@ -2,10 +2,11 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { Icon, type IconName } from "./icons";
 import { Link } from "./Link";
 import { setTheme, useTheme, type Theme } from "./theme";
+import { say, type Key } from "../words";
 
 export interface PageInfo {
   path: string;
-  title: string;
+  title: Key;
   icon: IconName;
 }
 
@@ -29,22 +30,22 @@ export function Shell(props: {
   }, [current]);
   const title = props.pages.find((page) => page.path === props.current)?.title;
   useEffect(() => {
-    document.title = title ? `${title} · Castalia` : "Castalia";
+    document.title = title ? `${say(title)} · Castalia` : "Castalia";
   }, [title]);
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to content
+        {say("shell.skip")}
       </a>
       <header className="bar">
         <Link to="" className="brand">
           <Mark /> Castalia
         </Link>
-        <nav ref={nav} aria-label="Pages">
+        <nav ref={nav} aria-label={say("shell.pages")}>
           {props.pages.map((page) => (
             <Link key={page.path} to={page.path} current={props.current === page.path}>
               <Icon name={page.icon} />
-              <span>{page.title}</span>
+              <span>{say(page.title)}</span>
             </Link>
           ))}
         </nav>
@@ -53,8 +54,8 @@ export function Shell(props: {
             type="button"
             className="quiet wide-only"
             onClick={props.onHelp}
-            aria-label="Keyboard shortcuts"
-            title="Keyboard shortcuts (?)"
+            aria-label={say("shell.shortcuts")}
+            title={say("shell.shortcutsKey")}
           >
             <Icon name="keyboard" />
           </button>
@@ -62,8 +63,8 @@ export function Shell(props: {
             type="button"
             className="quiet"
             onClick={() => setTheme(nextTheme[theme])}
-            aria-label={`Theme: ${theme}. Change it.`}
-            title={`Theme: ${theme}`}
+            aria-label={say("shell.changeTheme", { theme })}
+            title={say("shell.themeIs", { theme })}
           >
             <Icon name={themeIcon[theme]} />
           </button>

@@ -1,15 +1,16 @@
 import { Dialog } from "./Dialog";
 import type { Shortcut } from "./shortcuts";
+import { say } from "../words";
 
 /** What the keyboard can do. */
 export default function ShortcutList(props: { shortcuts: Shortcut[]; onClose: () => void }) {
   const always: [string, string][] = [
-    ["Enter", "Send the message"],
-    ["Shift Enter", "Begin a new line"],
-    ["Esc", "Close a dialog, or stop the answer"],
+    ["Enter", say("shell.sendMessage")],
+    ["Shift Enter", say("shell.newLine")],
+    ["Esc", say("shell.closeOrStop")],
   ];
   return (
-    <Dialog title="Keyboard shortcuts" onClose={props.onClose}>
+    <Dialog title={say("shell.shortcuts")} onClose={props.onClose}>
       <dl className="shortcuts">
         {[...props.shortcuts.map((s): [string, string] => [s.keys, s.does]), ...always].map(
           ([keys, does]) => (

@@ -1,9 +1,11 @@
-import { english } from "@castalia/oracles-ui";
 import { messageOf as inWords } from "@castalia/oracles-ui/parts";
+import { labelsNow, localeNow, say } from "../words";
 
-/** Sizes and times as people say them. */
+/** Sizes and times as people say them, in their language. */
 
-export const bytes = english.size;
+export function bytes(size: number): string {
+  return labelsNow().size(size);
+}
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 86_400],
@@ -13,8 +15,6 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-
 /** "3 minutes ago", "in 2 days". */
 export function ago(when: string | number, now = Date.now()): string {
   const seconds = Math.round((new Date(when).getTime() - now) / 1000);
@@ -23,30 +23,36 @@ export function ago(when: string | number, now = Date.now()): string {
     if (Math.abs(seconds) < size) continue;
     // A week that has just begun is seven days; what is past counts when it is whole.
     const whole = seconds > 0 ? Math.round : Math.trunc;
+    const relative = new Intl.RelativeTimeFormat(localeNow(), { numeric: "auto" });
     return relative.format(whole(seconds / size), unit);
   }
-  return "just now";
+  return say("shell.justNow");
 }
-
-const day = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
 
 /** "Jan 1, 2026"; what is no date stays as it is. */
 export function date(when: string): string {
   const at = new Date(when);
-  return Number.isNaN(at.getTime()) ? when : day.format(at);
+  if (Number.isNaN(at.getTime())) return when;
+  return at.toLocaleDateString(localeNow(), { dateStyle: "medium", timeZone: "UTC" });
 }
 
 /** How long something took or lasts. */
 export function duration(seconds: number): string {
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3600)} hours`;
-  return `${Math.round(seconds / 86_400)} days`;
+  const n = Math.round;
+  if (seconds < 1) return say("shell.milliseconds", { n: n(seconds * 1000) });
+  if (seconds < 120) return say("shell.seconds", { n: n(seconds) });
+  if (seconds < 7200) return say("shell.minutes", { n: n(seconds / 60) });
+  if (seconds < 172_800) return say("shell.hours", { n: n(seconds / 3600) });
+  return say("shell.days", { n: n(seconds / 86_400) });
+}
+
+/** A quantity without a word. */
+export function number(n: number, options?: Intl.NumberFormatOptions): string {
+  return n.toLocaleString(localeNow(), options);
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+  return `${number(n)} ${n === 1 ? one : many}`;
 }
 
 /** A long id with its middle left out. */
@@ -56,5 +62,5 @@ export function short(id: string, head = 10, tail = 4): string {
 
 /** What went wrong, in words. */
 export function messageOf(cause: unknown): string {
-  return inWords(cause, english);
+  return inWords(cause, labelsNow());
 }

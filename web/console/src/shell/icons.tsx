@@ -35,10 +35,14 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
+/** What points along a line points the other way where lines run the other way. */
+const along = new Set<IconName>(["back", "next", "send"]);
+
 /** A drawing that says the same as the text beside it. */
 export function Icon({ name }: { name: IconName }) {
+  const classes = along.has(name) ? "icon castalia-along" : "icon";
   return (
-    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true">
+    <svg className={classes} viewBox="0 0 24 24" aria-hidden="true">
       <path d={paths[name]} />
     </svg>
   );

@@ -7,8 +7,10 @@ import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, duration } from "../../shell/format";
+import { LanguageMenu } from "../../shell/LanguageMenu";
 import { Problem } from "../../shell/Problem";
 import { KeyCopy } from "./KeyCopy";
+import { say } from "../../words";
 
 interface Health {
   status: string;
@@ -28,65 +30,65 @@ export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSign
   const [leaving, setLeaving] = useState(false);
   return (
     <div className="page">
-      <h1>About</h1>
-      <p className="soft">Your identity in this browser, and the server behind it.</p>
+      <h1>{say("shell.about")}</h1>
+      <p className="soft">{say("about.what")}</p>
       <div className="about">
         <div className="stack">
           <section className="card">
-            <h2>You</h2>
+            <h2>{say("about.you")}</h2>
             <dl className="facts">
-              <dt>DID</dt>
+              <dt>{say("about.did")}</dt>
               <dd className="mono with-copy">
                 <span>{key.did}</span>
-                <CopyButton text={key.did} label="Copy your DID" />
+                <CopyButton text={key.did} label={say("about.copyDid")} />
               </dd>
             </dl>
             <KeyCopy kept={key} onKey={props.onKey} onSignOut={() => setLeaving(true)} />
           </section>
           {leaving && (
             <Confirm
-              title="Sign out?"
-              action="Sign out"
+              title={say("about.signOutAsk")}
+              action={say("about.signOut")}
               onConfirm={() => void forgetKey().then(props.onSignOut)}
               onClose={() => setLeaving(false)}
             >
-              This browser forgets the key. Without a saved copy this identity is lost, with its
-              files and conversations.
+              {say("about.signOutHint")}
             </Confirm>
           )}
           <Allowed />
+          <LanguageMenu />
         </div>
         <section className="card" aria-busy={!health}>
-          <h2>This server</h2>
+          <h2>{say("about.server")}</h2>
           <dl className="facts">
-            <dt>DID</dt>
+            <dt>{say("about.did")}</dt>
             <dd className="mono">{serviceDid}</dd>
-            <dt>Health</dt>
+            <dt>{say("about.health")}</dt>
             <dd>
               {health ? (
                 <span className={health.status === "ok" ? "good" : "bad"}>
-                  {health.status}, database {health.database}
+                  {say("about.healthIs", { status: health.status, database: health.database })}
                 </span>
               ) : (
-                "asking…"
+                say("about.asking")
               )}
             </dd>
             {health && (
               <>
-                <dt>Environment</dt>
+                <dt>{say("about.environment")}</dt>
                 <dd>{health.environment}</dd>
-                <dt>Up for</dt>
+                <dt>{say("about.upFor")}</dt>
                 <dd>{duration(health.uptime)}</dd>
-                <dt>Version</dt>
+                <dt>{say("about.version")}</dt>
                 <dd>{health.version}</dd>
               </>
             )}
           </dl>
           <p>
-            <a href="/guides">Guides</a>
+            <a href="/guides">{say("about.guides")}</a>
           </p>
           <p>
-            <a href="/docs">Documentation of every route</a>
+            <a href="/docs">{say("about.documentation")}</a>
           </p>
         </section>
       </div>
@@ -111,22 +113,16 @@ function Allowed() {
     });
   return (
     <section className="card">
-      <h2>What the oracle may do</h2>
+      <h2>{say("about.allowed")}</h2>
       {consent ? (
         <>
-          <p>
-            It may {consent.grant === "read" ? "read" : "read and change"} your files in your name.
-            This ends {ago(consent.until)}.
-          </p>
+          <p>{say("about.mayUseFiles", { grant: consent.grant, when: ago(consent.until) })}</p>
           <button type="button" className="danger" onClick={() => takeBack()}>
-            Take it back
+            {say("about.takeBack")}
           </button>
         </>
       ) : (
-        <p className="soft">
-          It may talk with you, and touch none of your files. It asks in the chat when it needs
-          them.
-        </p>
+        <p className="soft">{say("about.mayTalk")}</p>
       )}
       <Problem error={error} />
     </section>

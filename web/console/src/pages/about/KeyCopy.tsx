@@ -3,17 +3,12 @@ import { backupKey, lockKey, type KeptKey, type Protection } from "../../identit
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { messageOf } from "../../shell/format";
+import { say, type Key } from "../../words";
 
-const explained: Record<Protection, string> = {
-  wrapped:
-    "This browser signs with a key that no page can read, and keeps an encrypted copy of it. " +
-    "Save a copy of your own, then lock the key: after that nothing here can show it again.",
-  sealed:
-    "The key is locked: this browser signs with it, and nothing can read it out, not even this page. " +
-    "To use this identity elsewhere, enter the copy you saved.",
-  readable:
-    "This browser cannot lock keys here: that needs HTTPS (or localhost) and a browser with Ed25519. " +
-    "The key is stored readable, and any script that runs on this page could copy it.",
+const explained: Record<Protection, Key> = {
+  wrapped: "about.wrapped",
+  sealed: "about.sealed",
+  readable: "about.readable",
 };
 
 /** How the key is kept, a copy of it while there is one to be had, and the way out. */
@@ -44,7 +39,7 @@ export function KeyCopy(props: {
     });
   return (
     <>
-      <p className="soft">{explained[protection]}</p>
+      <p className="soft">{say(explained[protection])}</p>
       <div className="row">
         {protection !== "sealed" && (
           <button
@@ -52,27 +47,27 @@ export function KeyCopy(props: {
             onClick={() => (digits ? setDigits("") : void show())}
             aria-expanded={digits !== ""}
           >
-            {digits ? "Hide the key" : "Export the key"}
+            {say(digits ? "about.hideKey" : "about.exportKey")}
           </button>
         )}
         {protection === "wrapped" && !digits && (
           <button type="button" onClick={() => setDeclining(true)}>
-            Lock without a copy
+            {say("about.lockUncopied")}
           </button>
         )}
         <button type="button" className="danger" onClick={props.onSignOut}>
-          Sign out
+          {say("about.signOut")}
         </button>
       </div>
       {digits && (
         <div className="notice exported">
-          <p>Anyone with these digits can act as you. Keep them where you keep passwords.</p>
+          <p>{say("about.digitsHint")}</p>
           <pre>{digits}</pre>
           <div className="row">
-            <CopyButton text={digits} label="Copy the key" />
+            <CopyButton text={digits} label={say("about.copyKey")} />
             {protection === "wrapped" && (
               <button type="button" className="primary" onClick={() => void lock()}>
-                I saved it, lock the key
+                {say("about.savedLock")}
               </button>
             )}
           </div>
@@ -80,13 +75,12 @@ export function KeyCopy(props: {
       )}
       {isDeclining && (
         <Confirm
-          title="Lock without a copy?"
-          action="Lock the key"
+          title={say("about.lockUncopiedAsk")}
+          action={say("about.lockKey")}
           onConfirm={() => void lock()}
           onClose={() => setDeclining(false)}
         >
-          The key can then never be shown again. If this browser loses its data, this identity is
-          lost, with its files and conversations.
+          {say("about.lockUncopiedHint")}
         </Confirm>
       )}
       {error && (

@@ -4,6 +4,7 @@ import { once, useAsked } from "../../shell/asked";
 import { go } from "../../shell/router";
 import { Mark } from "../../shell/Shell";
 import { codeOf, redeem } from "./redeem";
+import { say } from "../../words";
 
 /** Redeems the invitation in the address, then opens the console. */
 export default function InvitePage({ session }: { session: Session }) {
@@ -18,18 +19,18 @@ export default function InvitePage({ session }: { session: Session }) {
     enabled: code !== "",
     ...once,
   });
-  const problem = code ? error : "Copy it again, with everything that follows the # sign.";
+  const problem = code ? error : say("invite.copyAgain");
   return (
     <main className="sign-in" id="main">
       <div className="card">
         <div className="sign-in-mark">
           <Mark />
         </div>
-        <h1>{code ? "Your invitation" : "This link is not complete"}</h1>
-        {problem ? <p role="alert">{problem}</p> : <p role="status">One moment…</p>}
+        <h1>{say(code ? "invite.yours" : "invite.incomplete")}</h1>
+        {problem ? <p role="alert">{problem}</p> : <p role="status">{say("invite.oneMoment")}</p>}
         {code && error && (
           <button className="primary wide" type="button" onClick={() => void again()}>
-            Try again
+            {say("shell.tryAgain")}
           </button>
         )}
       </div>

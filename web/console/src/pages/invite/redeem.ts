@@ -1,4 +1,5 @@
 import { postSigned, type Session } from "../../identity/session";
+import { say } from "../../words";
 
 /** The code of an invitation, from the part of the address that no server sees. */
 export function codeOf(hash: string): string {
@@ -11,6 +12,8 @@ export async function redeem(session: Session, code: string): Promise<void> {
   if (reply.ok) return;
   const body = (await reply.json().catch(() => ({}))) as { message?: unknown };
   throw new Error(
-    typeof body.message === "string" ? body.message : `The server answered ${reply.status}`,
+    typeof body.message === "string"
+      ? body.message
+      : say("shell.serverAnswered", { status: String(reply.status) }),
   );
 }

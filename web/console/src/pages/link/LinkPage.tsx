@@ -3,6 +3,7 @@ import { once, useAsked, useDoing } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
 import { Skeleton } from "../../shell/Skeleton";
 import { postSigned, useSession, type Session } from "../../identity/session";
+import { Say, say } from "../../words";
 
 interface TeamLink {
   team: string;
@@ -14,13 +15,11 @@ async function follow(session: Session, code: string, confirm: boolean): Promise
   const reply = await postSigned(session, "/teamchat/link", { code, confirm });
   const body = (await reply.json().catch(() => ({}))) as TeamLink & { message?: string };
   if (reply.status === 404 && body.message?.startsWith("Cannot POST"))
-    throw new Error("This server has no team chat to link.");
-  if (!reply.ok) throw new Error(body.message ?? `The server answered ${reply.status}`);
+    throw new Error(say("link.noTeamChat"));
+  if (!reply.ok)
+    throw new Error(body.message ?? say("shell.serverAnswered", { status: String(reply.status) }));
   return body;
 }
-
-const noCode =
-  "Nobody is named here. Write to the oracle in your team's chat: it sends you a link that opens this page.";
 
 /** Follows a one-time link from the team's chat: who asks there becomes you. */
 export default function LinkPage() {
@@ -35,31 +34,35 @@ export default function LinkPage() {
   });
   const linking = useDoing();
   const [isLinked, setLinked] = useState(false);
-  const error = code ? linking.error || problem : noCode;
-  const who = link ? (link.name ? `${link.name} (${link.user})` : link.user) : "";
+  const error = code ? linking.error || problem : say("link.noCode");
+  const who = link
+    ? link.name
+      ? say("link.who", { name: link.name, user: link.user })
+      : link.user
+    : "";
   return (
     <div className="page">
-      <h1>Link your team chat</h1>
-      <p className="soft">One account there and this key here become the same person.</p>
+      <h1>{say("link.title")}</h1>
+      <p className="soft">{say("link.what")}</p>
       {error && (
         <section role="alert" className="card nothing">
           <Icon name="link" />
           <p>{error}</p>
-          <p className="soft small">
-            Links work once and not for long. Ask the oracle for a new one in your team&apos;s chat.
-          </p>
+          <p className="soft small">{say("link.once")}</p>
         </section>
       )}
-      {!link && !error && <Skeleton lines={3} label="Looking at the link" />}
+      {!link && !error && <Skeleton lines={3} label={say("link.looking")} />}
       {link && !isLinked && !error && (
         <section className="card">
           <p>
-            <strong>{who}</strong> of team {link.team} will speak to the oracle as you. Go on only
-            if that is your own account there: whoever writes from it can read your conversations
-            and use what you allowed the oracle.
+            <Say
+              id="link.willSpeak"
+              values={{ who, team: link.team }}
+              tags={{ b: (text) => <strong>{text}</strong> }}
+            />
           </p>
           <dl className="facts">
-            <dt>You</dt>
+            <dt>{say("link.you")}</dt>
             <dd className="mono">{session.key.did}</dd>
           </dl>
           <div className="row">
@@ -74,14 +77,14 @@ export default function LinkPage() {
                 })
               }
             >
-              That is me, link it
+              {say("link.confirm")}
             </button>
           </div>
         </section>
       )}
       {isLinked && (
         <p role="status" className="card">
-          {who} is linked. The answer to your message is on its way in the chat.
+          {say("link.done", { who })}
         </p>
       )}
     </div>

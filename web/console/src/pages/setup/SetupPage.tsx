@@ -2,7 +2,6 @@ import { useState, type FormEvent } from "react";
 import type { Session } from "../../identity/session";
 import { once, useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
-import { plural } from "../../shell/format";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Mark } from "../../shell/Shell";
@@ -19,6 +18,7 @@ import {
   type Character,
   type ModelCheck,
 } from "./setup";
+import { Say, say, type Key } from "../../words";
 import "./setup.css";
 
 /** Opens the setup link in the address: whoever comes first is the owner, and says what is served here. */
@@ -40,18 +40,18 @@ export default function SetupPage({ session }: { session: Session }) {
     ...once,
   });
   if (isOwner) return <Questions session={session} />;
-  const problem = code ? error : "Copy it again, with everything that follows the # sign.";
+  const problem = code ? error : say("invite.copyAgain");
   return (
     <main className="sign-in" id="main">
       <div className="card">
         <div className="sign-in-mark">
           <Mark />
         </div>
-        <h1>{code ? "Your own oracle" : "This link is not complete"}</h1>
-        {problem ? <p role="alert">{problem}</p> : <p role="status">One moment…</p>}
+        <h1>{say(code ? "setup.yourOwn" : "invite.incomplete")}</h1>
+        {problem ? <p role="alert">{problem}</p> : <p role="status">{say("invite.oneMoment")}</p>}
         {code && error && (
           <button className="primary wide" type="button" onClick={() => void again()}>
-            Try again
+            {say("shell.tryAgain")}
           </button>
         )}
       </div>
@@ -65,11 +65,8 @@ function Questions({ session }: { session: Session }) {
     <main className="page setup" id="main">
       <header className="page-head">
         <div>
-          <h1>You are the owner</h1>
-          <p className="soft">
-            Nobody else can open this link any more. Your key, in this browser, is what shows it:
-            keep a copy of it, on the About page.
-          </p>
+          <h1>{say("setup.owner")}</h1>
+          <p className="soft">{say("setup.ownerHint")}</p>
         </div>
       </header>
       <div className="stack">
@@ -78,7 +75,7 @@ function Questions({ session }: { session: Session }) {
         <ModelCard session={session} />
         <p>
           <Link to="chat" className="button primary">
-            Go to the oracle
+            {say("setup.goToOracle")}
           </Link>
         </p>
       </div>
@@ -111,33 +108,34 @@ function CharacterCard({ session }: { session: Session }) {
   });
   const isTold = known && (known.readOnly || known.text.trim() !== "");
   return (
-    <section className="card stack" aria-label="Who it is">
-      <h2>Who it is</h2>
+    <section className="card stack" aria-label={say("setup.whoItIs")}>
+      <h2>{say("setup.whoItIs")}</h2>
       <Problem error={keeping.error || error} />
       {isKept ? (
-        <p role="status">The oracle knows it. New conversations begin with it.</p>
+        <p role="status">{say("setup.kept")}</p>
       ) : isTold ? (
-        <p>
-          It has instructions already{known.where ? `, from ${known.where}` : ""}. They stay as they
-          are.
-        </p>
+        <p>{known.where ? say("setup.toldFrom", { where: known.where }) : say("setup.told")}</p>
       ) : (
         <form className="stack" onSubmit={keep}>
           <label>
-            Its name
+            {say("setup.name")}
             <input required maxLength={80} autoComplete="off" {...field("name")} />
           </label>
           <label>
-            The language that it answers in
-            <input maxLength={80} placeholder="that of the question" {...field("language")} />
+            {say("setup.language")}
+            <input
+              maxLength={80}
+              placeholder={say("setup.languageOfQuestion")}
+              {...field("language")}
+            />
           </label>
           <label>
-            What it is for
+            {say("setup.purpose")}
             <textarea rows={3} maxLength={4000} {...field("about")} />
           </label>
           <p>
             <button type="submit" disabled={!known}>
-              Keep it
+              {say("setup.keep")}
             </button>
           </p>
         </form>
@@ -146,10 +144,10 @@ function CharacterCard({ session }: { session: Session }) {
   );
 }
 
-const doors: Record<Access["access"], string> = {
-  open: "Everybody who makes a key may come in.",
-  invite: "Members may come in, and whoever has an invitation.",
-  closed: "Members alone may come in.",
+const doors: Record<Access["access"], Key> = {
+  open: "setup.open",
+  invite: "setup.invite",
+  closed: "setup.closed",
 };
 
 function AccessCard({ session }: { session: Session }) {
@@ -161,26 +159,28 @@ function AccessCard({ session }: { session: Session }) {
   const [link, setLink] = useState("");
   const make = () => inviting.run(async () => setLink(await invite(session, location.origin)));
   return (
-    <section className="card stack" aria-label="Who may come">
-      <h2>Who may come</h2>
+    <section className="card stack" aria-label={say("setup.whoMayCome")}>
+      <h2>{say("setup.whoMayCome")}</h2>
       <Problem error={inviting.error || error} />
       {access && (
         <p>
-          {doors[access.access]} There {access.members === 1 ? "is" : "are"}{" "}
-          {plural(access.members, "member")}. <code>ACCESS</code> in the server&apos;s settings
-          changes this.
+          <Say
+            id="setup.access"
+            values={{ door: say(doors[access.access]), members: access.members }}
+            tags={{ code: (text) => <code>{text}</code> }}
+          />
         </p>
       )}
       {link ? (
         <p className="with-copy">
-          <code>{link}</code> <CopyButton text={link} label="Copy the invitation" />
+          <code>{link}</code> <CopyButton text={link} label={say("setup.copyInvitation")} />
         </p>
       ) : (
         access &&
         access.access !== "closed" && (
           <p>
             <button type="button" onClick={make}>
-              Make an invitation for one person
+              {say("setup.makeInvitation")}
             </button>
           </p>
         )
@@ -194,11 +194,10 @@ function ModelCard({ session }: { session: Session }) {
   const { run, isBusy, error } = useDoing();
   const test = () => run(async () => setCheck(await testModels(session)));
   return (
-    <section className="card stack" aria-label="Its model">
-      <h2>Its model</h2>
+    <section className="card stack" aria-label={say("setup.model")}>
+      <h2>{say("setup.model")}</h2>
       <p>
-        Without another one, the built-in guide answers. <code>MODEL</code> and its siblings in the
-        server&apos;s settings, or the document of models, connect one.
+        <Say id="setup.modelHint" tags={{ code: (text) => <code>{text}</code> }} />
       </p>
       <Problem error={error} />
       {check && (
@@ -206,16 +205,19 @@ function ModelCard({ session }: { session: Session }) {
           <ul>
             {check.findings.map(({ endpoint, model, ok, problem }) => (
               <li key={`${endpoint} ${model ?? ""}`}>
-                {model ?? endpoint}: {ok ? "it answers" : (problem ?? "it does not answer")}
+                {say("setup.finding", {
+                  model: model ?? endpoint,
+                  finding: ok ? say("setup.answers") : (problem ?? say("setup.answersNot")),
+                })}
               </li>
             ))}
-            {check.findings.length === 0 && <li>The built-in guide answers.</li>}
+            {check.findings.length === 0 && <li>{say("setup.guideAnswers")}</li>}
           </ul>
         </div>
       )}
       <p>
         <button type="button" disabled={isBusy} onClick={test}>
-          {isBusy ? "Testing…" : "Test it"}
+          {say(isBusy ? "setup.testing" : "setup.test")}
         </button>
       </p>
     </section>

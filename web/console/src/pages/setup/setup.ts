@@ -1,5 +1,6 @@
 import { postSigned, type Session } from "../../identity/session";
 import { ask } from "../operator/api";
+import { say } from "../../words";
 
 /** Makes the signed-in key the owner, by the code of a setup link. Doing it again is fine. */
 export async function becomeOwner(session: Session, code: string): Promise<void> {
@@ -7,7 +8,9 @@ export async function becomeOwner(session: Session, code: string): Promise<void>
   if (reply.ok) return;
   const body = (await reply.json().catch(() => ({}))) as { message?: unknown };
   throw new Error(
-    typeof body.message === "string" ? body.message : `The server answered ${reply.status}`,
+    typeof body.message === "string"
+      ? body.message
+      : say("shell.serverAnswered", { status: String(reply.status) }),
   );
 }
 

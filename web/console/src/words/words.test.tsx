@@ -1,0 +1,70 @@
+// @vitest-environment jsdom
+import { english } from "@castalia/oracles-ui";
+import { cleanup, render } from "@testing-library/react";
+import { afterEach, expect, test } from "vitest";
+import { chosen, Say, say, type Key } from ".";
+import { translate } from "./labels";
+import { parse, parts } from "./message";
+import { marked } from "./pseudo";
+
+afterEach(cleanup);
+
+test("the language is the first of those wanted that there is", () => {
+  const offered = [{ code: "en" }, { code: "fr" }, { code: "ar" }];
+  expect(chosen([null, null, "sw-KE", "ar-EG", "fr"], offered)).toBe("ar");
+  expect(chosen([null, "fr", "ar"], offered)).toBe("fr");
+  expect(chosen(["pseudo", "fr"], offered)).toBe("pseudo");
+  expect(chosen([null, null, "sw"], offered)).toBe("en");
+});
+
+test("English is there without loading", () => {
+  expect(say("shell.hours", { n: 3 })).toBe("3 hours");
+});
+
+test("what is drawn has its values in place", () => {
+  const { container } = render(
+    <p>
+      <Say id="shell.hours" values={{ n: 1 }} />
+      <Say id={"ui.cannotShow" as Key} values={{ problem: <em>it</em> }} />
+    </p>,
+  );
+  expect(container.innerHTML).toBe("<p>1 hourThis part cannot be shown: <em>it</em></p>");
+});
+
+test("the library's labels are said in English as the library says them", () => {
+  const translated = translate();
+  for (const [name, label] of Object.entries(english)) {
+    const mine = translated[name as keyof typeof translated] as unknown;
+    if (typeof label !== "function") {
+      expect(mine, name).toBe(label);
+      continue;
+    }
+    const values: (string | number)[][] =
+      name === "when"
+        ? [["2026-11-15T12:00:00Z"]]
+        : [
+            [1, 2],
+            [1536, 1],
+            [5e12, 7],
+          ];
+    const both = [mine, label] as ((...given: (string | number)[]) => string)[];
+    for (const given of values) {
+      const [is, wanted] = both.map((f) => f(...given).replaceAll("\u202f", " "));
+      // The library passes names as they are; numbers that are no quantities come out the same.
+      expect(is?.replaceAll(",", ""), name).toBe(wanted?.replaceAll(",", ""));
+    }
+  }
+});
+
+test("the pseudo-language marks, accents and lengthens, and keeps what is put in", () => {
+  const message = marked(
+    parse("Delete {n, plural, one {# file} other {# files}} of <b>{name}</b>?"),
+  );
+  const said = parts<string>(
+    message,
+    "en",
+    (name) => (name === "n" ? 2 : "Asha"),
+    (_, inside) => inside.join(""),
+  );
+  expect(said.join("")).toMatch(/^⟦Délété 2 fíléš óf Asha\?.+⟧$/);
+});
