@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
-import { plural } from "../../shell/format";
 import type { TreeNode } from "./api";
 import { FileRow, type RowActs } from "./FileRow";
 import { keyOf } from "./listing";
 import { activeIndex, pick, pickAll, typedAhead, type Selection, type Way } from "./selection";
 import type { Thumbnails } from "./thumbnails";
 import { useRowHeight, useVisible } from "./visible";
+import { say } from "../../words";
 
 /** What the keys of a file manager ask for. The list itself does what concerns the list. */
 export interface GridActs {
@@ -203,7 +203,7 @@ export function FileGrid(props: {
           <label>
             <input
               type="checkbox"
-              aria-label={`Choose all ${plural(list.length, "entry", "entries")}`}
+              aria-label={say("files.chooseAll", { n: list.length })}
               checked={isAll}
               onChange={() =>
                 onSelection((was) => (isAll ? { ...was, chosen: new Set() } : pickAll(was, list)))
@@ -212,19 +212,19 @@ export function FileGrid(props: {
           </label>
         </div>
         <div role="columnheader" className="file-name">
-          Name
+          {say("files.name")}
         </div>
         <div role="columnheader" className="number wide-only">
-          Size
+          {say("files.size")}
         </div>
         <div role="columnheader" className="wide-only">
-          Changed
+          {say("files.changed")}
         </div>
         <div role="columnheader" className="wide-only">
-          CID
+          {say("files.cid")}
         </div>
         <div role="columnheader">
-          <span className="visually-hidden">Actions</span>
+          <span className="visually-hidden">{say("files.actions")}</span>
         </div>
       </div>
       <div

@@ -2,7 +2,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { go } from "../../shell/router";
@@ -23,8 +22,15 @@ import { TrashView } from "./TrashView";
 import { UploadList } from "./UploadList";
 import { within, type Ask, type Policy } from "./transfer";
 import { useUploads, type Outcome } from "./uploads";
+import { say, type Key } from "../../words";
 
-const views = ["Files", "Links", "Trash"] as const;
+const views = ["files", "links", "trash"] as const;
+
+const titles: Record<View, Key> = {
+  files: "files.title",
+  links: "files.links",
+  trash: "files.trash",
+};
 
 /** A search begins by itself with so many characters, so long after the last one. */
 const fewest = 2;
@@ -43,7 +49,7 @@ export default function FilesPage({ folder }: { folder: string }) {
   const session = useSession();
   const files = useMemo(() => new Files(session), [session]);
   const here = folder ? `/${folder.replace(/\/+$/, "")}` : "/";
-  const [view, setView] = useState<View>("Files");
+  const [view, setView] = useState<View>("files");
   const queries = useQueryClient();
   const opening = useDoing();
   const undoing = useDoing([]);
@@ -102,7 +108,7 @@ export default function FilesPage({ folder }: { folder: string }) {
       run(async () => {
         const empty: string[] = [];
         const found = await droppedFiles(transfer, (path) => empty.push(path));
-        setView("Files");
+        setView("files");
         setSearch("");
         setQuery("");
         add(found, folder);
@@ -170,27 +176,27 @@ export default function FilesPage({ folder }: { folder: string }) {
     if (!step) return;
     event.preventDefault();
     const at = (views.indexOf(view) + step + views.length) % views.length;
-    show(views[at] ?? "Files");
+    show(views[at] ?? "files");
     event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")[at]?.focus();
   }
   return (
     <div className="page files">
       <header className="page-head">
         <div>
-          <h1>Files</h1>
-          <p className="soft">Encrypted before they are stored, addressed by their content.</p>
+          <h1>{say("files.title")}</h1>
+          <p className="soft">{say("files.what")}</p>
         </div>
         <div className="row nowrap upload-buttons">
           <button
             type="button"
-            aria-label="Upload a folder"
-            title="Upload a folder"
+            aria-label={say("files.uploadFolder")}
+            title={say("files.uploadFolder")}
             onClick={() => folderPicker.current?.click()}
           >
-            <Icon name="folder" /> <span className="wide-only">Upload a folder</span>
+            <Icon name="folder" /> <span className="wide-only">{say("files.uploadFolder")}</span>
           </button>
           <button className="primary" type="button" onClick={() => picker.current?.click()}>
-            <Icon name="upload" /> Upload
+            <Icon name="upload" /> {say("files.upload")}
           </button>
         </div>
         <input
@@ -198,7 +204,7 @@ export default function FilesPage({ folder }: { folder: string }) {
           type="file"
           multiple
           hidden
-          aria-label="Files to upload"
+          aria-label={say("files.filesToUpload")}
           onChange={(event) => {
             add(chosenFiles(event.target.files ?? []), here);
             event.target.value = "";
@@ -211,7 +217,7 @@ export default function FilesPage({ folder }: { folder: string }) {
           }}
           type="file"
           hidden
-          aria-label="Folder to upload"
+          aria-label={say("files.folderToUpload")}
           onChange={(event) => {
             add(chosenFiles(event.target.files ?? []), here);
             event.target.value = "";
@@ -219,7 +225,12 @@ export default function FilesPage({ folder }: { folder: string }) {
         />
       </header>
       <div className="files-bar">
-        <div className="tabs" role="tablist" aria-label="What to show" onKeyDown={walkTabs}>
+        <div
+          className="tabs"
+          role="tablist"
+          aria-label={say("files.whatToShow")}
+          onKeyDown={walkTabs}
+        >
           {views.map((name) => (
             <button
               key={name}
@@ -231,7 +242,7 @@ export default function FilesPage({ folder }: { folder: string }) {
               tabIndex={view === name ? 0 : -1}
               onClick={() => show(name)}
             >
-              {name}
+              {say(titles[name])}
             </button>
           ))}
         </div>
@@ -245,12 +256,12 @@ export default function FilesPage({ folder }: { folder: string }) {
           }}
         >
           <label className="field-icon">
-            <span className="visually-hidden">Search in your files</span>
+            <span className="visually-hidden">{say("files.search")}</span>
             <Icon name="search" />
             <input
               type="search"
               data-entry
-              placeholder="Search in your files"
+              placeholder={say("files.search")}
               value={query}
               onChange={(event) => {
                 setQuery(event.target.value);
@@ -266,9 +277,9 @@ export default function FilesPage({ folder }: { folder: string }) {
       <div id="files-panel" role="tabpanel" aria-labelledby={`tab-${view}`}>
         {search ? (
           <SearchView files={files} text={search} onOpen={open} />
-        ) : view === "Trash" ? (
+        ) : view === "trash" ? (
           <TrashView files={files} onDone={setDone} />
-        ) : view === "Links" ? (
+        ) : view === "links" ? (
           <LinksView files={files} />
         ) : (
           <FolderView
@@ -335,7 +346,8 @@ export default function FilesPage({ folder }: { folder: string }) {
       {dragging && (
         <div className="drop-here">
           <p>
-            <Icon name="upload" /> Drop to store in {here === "/" ? "your files" : here.slice(1)}
+            <Icon name="upload" />{" "}
+            {here === "/" ? say("files.dropToAll") : say("files.dropTo", { folder: here.slice(1) })}
           </p>
         </div>
       )}
@@ -346,11 +358,11 @@ export default function FilesPage({ folder }: { folder: string }) {
 /** What became of uploads. */
 function inWords({ stored, skipped, failed, stopped }: Outcome): Done {
   const left = [
-    skipped > 0 && `${plural(skipped, "was", "were")} left out.`,
-    stopped > 0 && `${plural(stopped, "was", "were")} stopped.`,
+    skipped > 0 && say("files.leftOut", { n: skipped }),
+    stopped > 0 && say("files.stopped", { n: stopped }),
   ];
   return {
-    text: [`${plural(stored, "file")} stored.`, ...left].filter(Boolean).join(" "),
-    ...(failed > 0 ? { problem: `${plural(failed, "file")} could not be stored.` } : {}),
+    text: [say("files.stored", { n: stored }), ...left].filter(Boolean).join(" "),
+    ...(failed > 0 ? { problem: say("files.notStored", { n: failed }) } : {}),
   };
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import { useDoing } from "../../shell/asked";
-import { messageOf, plural } from "../../shell/format";
+import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
@@ -16,6 +16,7 @@ import { nothing, pick, picked, type Selection } from "./selection";
 import type { Chosen } from "./ShareDialog";
 import type { Thumbnails } from "./thumbnails";
 import { isTaken, parentOf, takeBack, transfer, within, type Ask } from "./transfer";
+import { say } from "../../words";
 
 /** What was copied or cut, until it is pasted. */
 export interface Clip {
@@ -106,8 +107,8 @@ export function FolderView(props: {
       const { gone, undo, ...ended } = await trashAll(files, some);
       clear();
       return {
-        text: gone.length > 0 ? `${said(gone)} moved to the trash.` : "",
-        problem: troubles("moved to the trash", ended),
+        text: gone.length > 0 ? say("files.trashed", { what: said(gone) }) : "",
+        problem: troubles("trash", ended),
         ...(gone.length > 0 ? { undo } : {}),
       };
     });
@@ -116,13 +117,15 @@ export function FolderView(props: {
     (way: "move" | "copy", nodes: TreeNode[], to: string) => {
       const go = async (some: TreeNode[]) => {
         const { done, skipped, ...ended } = await transfer(files, way, some, to, ask);
-        const verb = way === "move" ? "moved" : "copied";
         const what = said(done.map(({ node }) => node));
-        const left = skipped > 0 ? `${plural(skipped, "was", "were")} left.` : "";
-        const went = `${what} ${verb} to ${to === "/" ? "all files" : to.slice(1)}.`;
+        const left = skipped > 0 ? say("files.left", { n: skipped }) : "";
+        const went =
+          to === "/"
+            ? say("files.sentToAll", { way, what })
+            : say("files.sentTo", { way, what, folder: to.slice(1) });
         return {
           text: [done.length > 0 ? went : "", left].filter(Boolean).join(" "),
-          problem: troubles(verb, ended),
+          problem: troubles(way, ended),
           ...(way === "move" && done.length > 0 ? { undo: () => takeBack(files, done) } : {}),
         };
       };
@@ -142,11 +145,11 @@ export function FolderView(props: {
         await files.move(node.path, to);
       } catch (cause) {
         if (!isTaken(cause)) throw cause;
-        return { text: "", problem: `${node.name} keeps its name: ${wanted} is there already.` };
+        return { text: "", problem: say("files.keepsName", { name: node.name, wanted }) };
       }
       setSelection((was) => ({ ...was, active: keyOf({ ...node, path: to }) }));
       return {
-        text: `${node.name} is called ${wanted} now.`,
+        text: say("files.renamed", { name: node.name, wanted }),
         undo: () => files.move(to, node.path),
       };
     });
@@ -156,7 +159,7 @@ export function FolderView(props: {
       chosen.length > 0 ? chosen : (list ?? []).filter((n) => keyOf(n) === selection.active);
     if (nodes.length === 0) return;
     onClip({ act, nodes });
-    onDone({ text: `${said(nodes)} ${act === "copy" ? "copied" : "cut"}: paste with Ctrl+V.` });
+    onDone({ text: say("files.clipped", { what: said(nodes), way: act }) });
   };
   const paste = () => {
     if (!clip) return;
@@ -238,12 +241,12 @@ export function FolderView(props: {
           <Crumbs folder={folder} target={target} />
           {chosen.length > 0 ? (
             // In the place of the others, so that nothing moves when a file is chosen.
-            <div className="row" role="region" aria-label="Chosen files">
+            <div className="row" role="region" aria-label={say("files.chosenFiles")}>
               <strong role="status">{chosenWords(chosen)}</strong>
               {onlyFiles && (
                 <Act
                   icon="share"
-                  name="Share"
+                  name={say("files.share")}
                   onClick={() =>
                     props.onShare({
                       kind: "files",
@@ -257,31 +260,36 @@ export function FolderView(props: {
               {chosen.length === 1 && (
                 <Act
                   icon="pencil"
-                  name="Rename"
+                  name={say("files.rename")}
                   onClick={() => setRenamed(chosen[0] ? keyOf(chosen[0]) : "")}
                 />
               )}
-              <Act icon="folder" name="Move" onClick={() => setAsking("move")} />
-              <Act icon="copy" name="Copy" onClick={() => setAsking("copy")} />
-              <Act icon="trash" name="Trash" isDanger onClick={() => trash(chosen)} />
-              <Act icon="close" name="Clear" onClick={clear} />
+              <Act icon="folder" name={say("files.move")} onClick={() => setAsking("move")} />
+              <Act icon="copy" name={say("files.copy")} onClick={() => setAsking("copy")} />
+              <Act icon="trash" name={say("files.trash")} isDanger onClick={() => trash(chosen)} />
+              <Act icon="close" name={say("files.clear")} onClick={clear} />
             </div>
           ) : (
             <div className="row">
               {clip && (
-                <button type="button" className="quiet" title="Paste (Ctrl+V)" onClick={paste}>
-                  <Icon name="clip" /> Paste {plural(clip.nodes.length, "entry", "entries")}
+                <button
+                  type="button"
+                  className="quiet"
+                  title={say("files.pasteKey")}
+                  onClick={paste}
+                >
+                  <Icon name="clip" /> {say("files.paste", { n: clip.nodes.length })}
                 </button>
               )}
               <button type="button" className="quiet" onClick={() => setAsking("folder")}>
-                <Icon name="plus" /> New folder
+                <Icon name="plus" /> {say("files.newFolder")}
               </button>
               <button
                 type="button"
                 className="quiet"
                 onClick={() => props.onShare({ kind: "folder", path: folder })}
               >
-                <Icon name="share" /> Share this folder
+                <Icon name="share" /> {say("files.shareFolder")}
               </button>
             </div>
           )}
@@ -296,22 +304,20 @@ export function FolderView(props: {
             if (event.key === "v" && (event.ctrlKey || event.metaKey)) paste();
           }}
           aria-busy={!list && !error}
-          aria-label={`Files in ${folder}`}
+          aria-label={say("files.filesIn", { folder })}
         >
           <Problem error={error} />
           {!list ? (
-            !error && <Skeleton lines={4} label="Reading the folder" />
+            !error && <Skeleton lines={4} label={say("files.readingFolder")} />
           ) : list.length === 0 ? (
             <div className="nothing">
               <Icon name="folder" />
-              <p>{folder === "/" ? "No files yet." : "This folder is empty."}</p>
-              <p className="soft small">
-                Upload some, or drop files and folders anywhere on this page.
-              </p>
+              <p>{say(folder === "/" ? "files.noFiles" : "files.emptyFolder")}</p>
+              <p className="soft small">{say("files.uploadSome")}</p>
             </div>
           ) : (
             <FileGrid
-              label={`Files in ${folder}`}
+              label={say("files.filesIn", { folder })}
               list={list}
               selection={selection}
               onSelection={setSelection}
@@ -326,19 +332,16 @@ export function FolderView(props: {
       </div>
       {list && list.length > 100 && (
         <p className="soft small" role="status">
-          {plural(list.length, "entry", "entries")}
-          {isPartial
-            ? ", and more are read."
-            : isCut
-              ? ". There are more, which are not shown."
-              : "."}
+          {say(isPartial ? "files.countPartial" : isCut ? "files.countCut" : "files.count", {
+            n: list.length,
+          })}
         </p>
       )}
       {asking === "folder" && (
         <AskDialog
-          title="New folder"
-          act="Make it"
-          field={{ label: "Name of the new folder", value: "" }}
+          title={say("files.newFolder")}
+          act={say("files.makeIt")}
+          field={{ label: say("files.newFolderName"), value: "" }}
           onAct={async (name) => {
             const path = within(folder, name.replaceAll("/", " ").trim());
             await files.makeFolder(path);
@@ -382,10 +385,9 @@ function Act(props: {
 
 /** "2 files chosen", "3 entries chosen". */
 function chosenWords(nodes: TreeNode[]): string {
-  const what = nodes.every(isFile)
-    ? plural(nodes.length, "file")
-    : plural(nodes.length, "entry", "entries");
-  return `${what} chosen`;
+  return say(nodes.every(isFile) ? "files.filesChosen" : "files.entriesChosen", {
+    n: nodes.length,
+  });
 }
 
 /** Whether all is known that a file's page needs. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { Icon } from "../../shell/icons";
+import { say } from "../../words";
 
 /** What cannot be taken back needs no longer to be read. */
 const pause = 10_000;
@@ -34,11 +35,16 @@ export function Notice(props: {
         {done.text} {done.problem && <span className="bad">{done.problem}</span>}
       </span>
       {done.undo && (
-        <button type="button" disabled={props.isBusy} title="Undo (Ctrl+Z)" onClick={props.onUndo}>
-          <Icon name="restore" /> Undo
+        <button
+          type="button"
+          disabled={props.isBusy}
+          title={say("files.undoKey")}
+          onClick={props.onUndo}
+        >
+          <Icon name="restore" /> {say("files.undo")}
         </button>
       )}
-      <button type="button" className="quiet" aria-label="Dismiss" onClick={onClose}>
+      <button type="button" className="quiet" aria-label={say("files.dismiss")} onClick={onClose}>
         <Icon name="close" />
       </button>
     </div>

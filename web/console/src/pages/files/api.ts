@@ -1,6 +1,7 @@
 import { fileToken, type Session } from "../../identity/session";
 import { namePatterns } from "./found";
 import type { Onto } from "./transfer";
+import { say } from "../../words";
 
 export interface FileRecord {
   id: string;
@@ -131,6 +132,10 @@ function first(limit: number | undefined): Record<string, string> {
   return limit === undefined ? {} : { Range: `bytes=0-${limit - 1}` };
 }
 
+function answered(status: number): string {
+  return say("shell.serverAnswered", { status: String(status) });
+}
+
 /** Whether a file is at a path, or below it. */
 function isAt(file: FileRecord, path: string): boolean {
   return file.path === path || file.path.startsWith(`${path}/`);
@@ -168,7 +173,7 @@ export class Files {
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
       const body = (await reply.json().catch(() => ({}))) as { message?: string; error?: string };
-      const message = body.message ?? `The server answered ${reply.status}`;
+      const message = body.message ?? answered(reply.status);
       throw new FilesError(reply.status, message, body.error);
     }
     return reply;
@@ -284,7 +289,7 @@ export class Files {
       }
       for (const { id, ok, status, error } of results) {
         if (ok) out.done.push(id);
-        else out.failed ??= new FilesError(status, error ?? `The server answered ${status}`);
+        else out.failed ??= new FilesError(status, error ?? answered(status));
       }
     }
     return out;

@@ -1,20 +1,22 @@
-import { messageOf, plural } from "../../shell/format";
+import { messageOf } from "../../shell/format";
+import { say } from "../../words";
 import { FilesError, type Files, type TreeNode } from "./api";
 import { each, trashedBy, type Ended } from "./transfer";
 
 /** "report.txt", "3 entries". */
 export function said(nodes: readonly TreeNode[]): string {
-  return nodes.length === 1 ? (nodes[0]?.name ?? "") : plural(nodes.length, "entry", "entries");
+  return nodes.length === 1 ? (nodes[0]?.name ?? "") : say("files.entries", { n: nodes.length });
 }
 
 /** What of many was not done, and what nobody knows; empty when all was done. */
-export function troubles(verb: string, { failed, unsure, left, cause }: Ended): string {
+export function troubles(act: "move" | "copy" | "trash", ended: Ended): string {
+  const { failed, unsure, left, cause } = ended;
+  const why = messageOf(cause).replace(/\.$/, "");
   const out: string[] = [];
-  if (failed.length > 0) out.push(`${said(failed)} could not be ${verb}: ${messageOf(cause)}.`);
-  if (unsure.length > 0)
-    out.push(`No answer came for ${said(unsure)}: look whether it was ${verb}.`);
-  if (left.length > 0) out.push(`${said(left)} stayed: the server does not answer.`);
-  return out.join(" ").replace(/\.\.( |$)/g, ".$1");
+  if (failed.length > 0) out.push(say("files.notDone", { what: said(failed), act, why }));
+  if (unsure.length > 0) out.push(say("files.noAnswer", { what: said(unsure), act }));
+  if (left.length > 0) out.push(say("files.stayed", { what: said(left) }));
+  return out.join(" ");
 }
 
 /** What went to the trash. Its undo brings back what went, and can be tried again when it fails. */
