@@ -99,7 +99,14 @@ export function FileGrid(props: {
     if (has instanceof HTMLInputElement && has.type === "checkbox" && isWithin(has, row)) return;
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
-  }, [stop, selection, list, renamed, isInside]);
+  }, [stop, selection.active, list, renamed, isInside]);
+  // And when a bar or a button goes away that had it: nothing moves by that.
+  useEffect(() => {
+    if (renamed || !isInside.current || document.activeElement !== document.body) return;
+    grid.current
+      ?.querySelector<HTMLElement>(`[data-index="${stop}"]`)
+      ?.focus({ preventScroll: true });
+  }, [stop, selection, renamed, isInside]);
 
   function onKeyDown(event: KeyboardEvent<HTMLElement>) {
     if (event.nativeEvent.isComposing || list.length === 0) return;
