@@ -39,4 +39,17 @@ export default ts.config(
     plugins: { words },
     rules: { "words/text": "error" },
   },
+  {
+    files: ["console/src/**"],
+    // Folders whose numbers are still written the English way.
+    ignores: [
+      "**/*.test.*",
+      "console/src/pages/call/**",
+      "console/src/pages/chat/**",
+      "console/src/pages/files/**",
+      "console/src/pages/operator/**",
+    ],
+    plugins: { words },
+    rules: { "words/locale": "error" },
+  },
 );

@@ -1,5 +1,6 @@
 // What people read is in languages/*.json and said by say() or <Say>. These rules refuse text
-// in the code, and a say() that is called before the words of its page are there.
+// in the code, a say() that is called before the words of its page are there, and numbers and
+// dates that are written the English way for everybody.
 
 const attributes =
   /^(alt|title|label|placeholder|aria-(label|description|placeholder|roledescription|valuetext))$/;
@@ -81,4 +82,26 @@ const inside = {
   },
 };
 
-export default { rules: { text, inside } };
+const locale = {
+  meta: {
+    type: "problem",
+    messages: {
+      fixed:
+        "Numbers and dates are written as in the reader's language: use shell/format, or localeNow().",
+    },
+  },
+  create(context) {
+    const look = (node) => {
+      const [first] = node.arguments;
+      const language = first?.type === "ArrayExpression" ? first.elements[0] : first;
+      if (language?.type === "Literal") context.report({ node, messageId: "fixed" });
+    };
+    return {
+      "CallExpression[callee.property.name=/^toLocale/]": (node) =>
+        node.arguments.length === 0 ? context.report({ node, messageId: "fixed" }) : look(node),
+      "NewExpression[callee.object.name='Intl']": look,
+    };
+  },
+};
+
+export default { rules: { text, inside, locale } };

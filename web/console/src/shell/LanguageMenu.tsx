@@ -12,7 +12,7 @@ export function LanguageMenu(props: {
   return (
     <label className="language">
       {say("shell.language")}
-      <select value={now} onChange={(event) => onChoose(event.target.value)}>
+      <select value={now} translate="no" onChange={(event) => onChoose(event.target.value)}>
         {!isAmong && <option value={now}>{now}</option>}
         {offered.map(({ code, name, reviewed }) => (
           <option key={code} value={code} lang={code}>

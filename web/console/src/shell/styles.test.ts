@@ -86,3 +86,14 @@ test("no page wears a class that only other pages' sheets know", () => {
   });
   expect(borrowed).toEqual([]);
 });
+
+test("no sheet knows left and right: lines may run either way", () => {
+  const library = readFileSync(new URL("../../ui/styles.css", root), "utf8");
+  const sheets = [...files(".css"), { name: "ui/styles.css", text: library }];
+  const physical =
+    /^\s*((margin|padding|border|inset)-(left|right)\b.*|float:.*|text-align: (left|right)|(left|right): (?!50%).*|(margin|padding): \S+ (\S+) \S+ (?!\6;)\S+);/gm;
+  const found = sheets.flatMap(({ name, text }) =>
+    [...text.matchAll(physical)].map((m) => `${name}: ${m[1]}`),
+  );
+  expect(found).toEqual([]);
+});

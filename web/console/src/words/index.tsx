@@ -137,22 +137,26 @@ export function chosen(
 
 /** Chooses the language and brings what every page says in it, before anything is drawn. */
 export async function startWords(): Promise<void> {
-  const wanted = [
-    new URLSearchParams(location.search).get("language"),
-    localStorage.getItem(stored),
-  ];
-  language = chosen([...wanted, ...navigator.languages]);
-  const spoken = language === pseudo ? "en" : language;
+  const address = new URLSearchParams(location.search).get("language");
+  use(chosen([address, localStorage.getItem(stored), ...navigator.languages]));
+  if (language === "en") return;
+  try {
+    const [{ translate }] = await Promise.all([import("./labels"), fetchWords("common")]);
+    labels = translate();
+  } catch {
+    // A page in English is worth more than none.
+    use("en");
+  }
+}
+
+function use(code: string): void {
+  language = code;
+  const spoken = code === pseudo ? "en" : code;
   locale = navigator.languages.find((l) => l.split("-")[0] === spoken) ?? spoken;
-  direction = languages.find(({ code }) => code === language)?.direction ?? "ltr";
+  direction = languages.find((one) => one.code === code)?.direction ?? "ltr";
   document.documentElement.lang = spoken;
   document.documentElement.dir = direction;
-  if (language === "en") {
-    labels = { ...english, when };
-    return;
-  }
-  const [{ translate }] = await Promise.all([import("./labels"), fetchWords("common")]);
-  labels = translate();
+  labels = { ...english, when };
 }
 
 /** A moment, as the reader's country writes it. */

@@ -76,11 +76,11 @@ export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSign
             {health && (
               <>
                 <dt>{say("about.environment")}</dt>
-                <dd>{health.environment}</dd>
+                <dd translate="no">{health.environment}</dd>
                 <dt>{say("about.upFor")}</dt>
                 <dd>{duration(health.uptime)}</dd>
                 <dt>{say("about.version")}</dt>
-                <dd>{health.version}</dd>
+                <dd translate="no">{health.version}</dd>
               </>
             )}
           </dl>
