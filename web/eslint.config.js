@@ -46,7 +46,6 @@ export default ts.config(
       "**/*.test.*",
       "console/src/pages/call/**",
       "console/src/pages/chat/**",
-      "console/src/pages/files/**",
       "console/src/pages/operator/**",
     ],
     plugins: { words },
