@@ -156,7 +156,8 @@ export function useUploads(
       function start(jobs: Job[]) {
         queue.current.push(...jobs);
         setWaiting(queue.current.length);
-        while (busy.current < lines && queue.current.length > 0) {
+        // Counted beforehand: a line that finds nothing to send ends before the next is begun.
+        for (let free = Math.min(lines - busy.current, queue.current.length); free > 0; free--) {
           busy.current++;
           void work();
         }
