@@ -54,7 +54,10 @@ const ChatPage = worded(["chat"], () => import("./pages/chat/ChatPage"));
 const ConnectPage = asking(["connect"], () => import("./pages/connect/ConnectPage"));
 const FilesPage = asking(["files"], () => import("./pages/files/FilesPage"));
 const InvitePage = asking(["invite"], () => import("./pages/invite/InvitePage"));
-const KnowledgePage = asking(["knowledge"], () => import("./pages/knowledge/KnowledgePage"));
+const KnowledgePage = asking(
+  ["knowledge", "files"],
+  () => import("./pages/knowledge/KnowledgePage"),
+);
 const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
 const OperatorPage = asking(
   ["operator", "knowledge"],
@@ -62,7 +65,7 @@ const OperatorPage = asking(
 );
 const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
 const SetupPage = asking(["setup", "invite"], () => import("./pages/setup/SetupPage"));
-const SharePage = asking(["share"], () => import("./pages/share/SharePage"));
+const SharePage = asking(["share", "files"], () => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
 const TelephonePage = asking(["telephone"], () => import("./pages/telephone/TelephonePage"));
 

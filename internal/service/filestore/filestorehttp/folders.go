@@ -15,6 +15,15 @@ type MoveBody struct {
 	From      string `json:"from"`
 	To        string `json:"to"`
 	Overwrite bool   `json:"overwrite,omitempty"`
+	// Onto says what becomes of what is at the destination; without it Overwrite does.
+	Onto string `json:"onto,omitempty"`
+}
+
+func (b MoveBody) onto() (folder.Onto, error) {
+	if b.Onto == "" {
+		return folder.OntoFlag(b.Overwrite), nil
+	}
+	return folder.ParseOnto(b.Onto)
 }
 
 // Moved says how many files and made folders a move or a copy reached; File is there
@@ -45,11 +54,13 @@ func (a *api) folderRoutes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: reply}, {Status: 409, Doc: "Occupied, or a file and a folder would have the same name (`name_taken`)."}},
 		}
 	}
+	const onto = " `onto` says more than overwrite: `nothing` refuses where anything is, also a folder; `merge` puts folders together unless two files meet; " +
+		"`overwrite` is that with what it meets going to the trash; `replace` puts all that is there into the trash."
 	const oneAct = "A folder is one act: all of it or nothing, up to 50,000 files."
 	move := route(http.MethodPost, "/move", "Move a file or a folder by path", a.movePath, MoveBody{}, Moved{}, onceParam, matchParam)
-	move.Doc = oneAct + " What overwrite meets at the destination goes to the trash."
+	move.Doc = oneAct + " What overwrite meets at the destination goes to the trash." + onto
 	duplicate := route(http.MethodPost, "/copy", "Copy a file or a folder by path", a.copyPath, MoveBody{}, Moved{}, onceParam)
-	duplicate.Doc = oneAct + " No bytes move. A file that overwrite meets gets a new version when a file is copied, and goes to the trash when a folder is."
+	duplicate.Doc = oneAct + " No bytes move. A file that overwrite meets gets a new version when a file is copied, and goes to the trash when a folder is." + onto
 	duplicate.Replies = append(duplicate.Replies, httpserver.Reply{Status: 507, Doc: "The namespace's quota is used up (`quota_exceeded`)."})
 	create := route(http.MethodPost, "/folders", "Make a folder that stays when it is empty", a.makeFolder, FolderBody{}, FolderMade{})
 	create.Doc = "200 when it was made before. Folders that have files need not be made."
@@ -68,8 +79,12 @@ func (a *api) twoPaths(w http.ResponseWriter, r *http.Request, access filestore.
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return folder.Ends{}, err
 	}
+	onto, err := body.onto()
+	if err != nil {
+		return folder.Ends{}, err
+	}
 	o, err := bind(once(r, access), body)
-	return folder.Ends{From: body.From, To: body.To, Onto: folder.OntoFlag(body.Overwrite), Once: o}, err
+	return folder.Ends{From: body.From, To: body.To, Onto: onto, Once: o}, err
 }
 
 func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -81,9 +96,10 @@ func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.
 	if err != nil {
 		return err
 	}
+	// A file on its way meets at most one file, unless a whole folder is to make room for it.
 	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: e.From, If: c, Once: e.Once}, e.To,
-		e.Onto == folder.Overwrite)
-	if fault.Is(err, fault.NotFound) {
+		e.Onto == folder.Overwrite || e.Onto == folder.Replace)
+	if fault.Is(err, fault.NotFound) || e.Onto == folder.Replace && fault.From(err).Code == "name_taken" {
 		receipt, err = a.deps.Folders.Move(r.Context(), access, e)
 	}
 	return a.moved(w, r, receipt, err)

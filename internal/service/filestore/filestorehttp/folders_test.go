@@ -47,3 +47,49 @@ func TestFoldersOverHTTP(t *testing.T) {
 		}
 	})
 }
+
+// Two folders of one name are put together only when somebody said so.
+func TestWhatMeetsAFolder(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		tree := func(path string) string {
+			var names []string
+			for _, n := range decode[filestorehttp.NodeList](s.own("GET", "/api/fs/tree?path="+path, "").want(200)).Nodes {
+				names = append(names, n.Name)
+			}
+			return strings.Join(names, " ")
+		}
+		s.put("/from/box/new", "new")
+		s.put("/to/box/old", "old")
+		s.put("/file", "file")
+		s.own("POST", "/api/fs/folders", `{"path":"/empty"}`).want(201)
+		for _, act := range []string{"move", "copy"} {
+			s.own("POST", "/api/fs/"+act, `{"from":"/from/box","to":"/to/box","onto":"nothing"}`).want(409)
+			s.own("POST", "/api/fs/"+act, `{"from":"/from/box","to":"/empty","onto":"nothing"}`).want(409)
+			s.own("POST", "/api/fs/"+act, `{"from":"/from/box","to":"/file","onto":"nothing"}`).want(409)
+			s.own("POST", "/api/fs/"+act, `{"from":"/file","to":"/to/box","onto":"nothing"}`).want(409)
+			s.own("POST", "/api/fs/"+act, `{"from":"/file","to":"/to/box/old","onto":"nothing"}`).want(409)
+			if got := s.own("POST", "/api/fs/"+act, `{"from":"/file","to":"/x","onto":"none"}`).want(400); !strings.Contains(got.body, "nothing, merge, overwrite or replace") {
+				t.Errorf("the refusal is %s", got.body)
+			}
+		}
+		if got := tree("/to/box"); got != "old" {
+			t.Fatalf("refused, the folder has %s", got)
+		}
+		s.own("POST", "/api/fs/copy", `{"from":"/from/box","to":"/free","onto":"nothing"}`).want(200)
+		s.own("POST", "/api/fs/move", `{"from":"/from/box","to":"/to/box","onto":"replace"}`).want(200)
+		if got := tree("/to/box"); got != "new" {
+			t.Errorf("replaced, the folder has %s", got)
+		}
+		s.own("POST", "/api/fs/move", `{"from":"/file","to":"/to/box","onto":"replace"}`).want(200)
+		if got := tree("/to"); got != "box" {
+			t.Errorf("a file in the place of a folder: %s", got)
+		}
+		s.own("POST", "/api/fs/copy", `{"from":"/free","to":"/to/box","onto":"replace"}`).want(200)
+		s.own("POST", "/api/fs/copy", `{"from":"/empty","to":"/to/box","onto":"merge"}`).want(200)
+		if got := tree("/to/box"); got != "new" {
+			t.Errorf("put together, the folder has %s", got)
+		}
+	})
+}

@@ -78,6 +78,9 @@ func (s *Store) clear(ctx context.Context, tx sqldb.Querier, l *landing) (int64,
 	}
 	there.files = slices.DeleteFunc(there.files, func(f filestore.File) bool { return l.leaving[f.ID] })
 	there.folders = slices.DeleteFunc(there.folders, func(f folder.Folder) bool { return l.leaving[f.ID] })
+	if l.onto == folder.Nothing && there.count() > 0 {
+		return 0, fault.New(fault.Conflict, "Destination occupied: "+l.to)
+	}
 	stay, gone, err := l.sort(there)
 	if err != nil {
 		return 0, err
@@ -291,7 +294,7 @@ func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying
 	if err != nil {
 		return filestore.Receipt{}, err
 	}
-	if occupied && c.Onto == folder.Merge {
+	if occupied && (c.Onto == folder.Merge || c.Onto == folder.Nothing) {
 		return filestore.Receipt{}, fault.New(fault.Conflict, "Destination occupied: "+c.To).WithField("cid",
 			there.CID).WithField("version", there.Version)
 	}

@@ -58,11 +58,13 @@ type EntryQuery struct {
 type Onto int
 
 // The files of both stay, unless names meet: Merge refuses then, Overwrite puts what
-// was there into the trash. Replace does that with all that was there.
+// was there into the trash. Replace does that with all that was there. Nothing refuses
+// where anything is, also a folder that would only be added to.
 const (
 	Merge Onto = iota
 	Overwrite
 	Replace
+	Nothing
 )
 
 // OntoFlag is what callers mean who can only say whether to overwrite.
@@ -71,6 +73,21 @@ func OntoFlag(overwrite bool) Onto {
 		return Overwrite
 	}
 	return Merge
+}
+
+// ParseOnto reads what callers say who can say more.
+func ParseOnto(text string) (Onto, error) {
+	switch text {
+	case "merge":
+		return Merge, nil
+	case "overwrite":
+		return Overwrite, nil
+	case "replace":
+		return Replace, nil
+	case "nothing":
+		return Nothing, nil
+	}
+	return Merge, fault.Newf(fault.Invalid, "onto is %q: it can be nothing, merge, overwrite or replace", text)
 }
 
 // Making is a change that makes a folder.
@@ -200,7 +217,7 @@ type Ends struct {
 
 // discard returns what of the destination may go to the trash.
 func (e Ends) discard(a filestore.Access) (filestore.Scope, error) {
-	if e.Onto == Merge {
+	if e.Onto == Merge || e.Onto == Nothing {
 		return filestore.Scope{}, nil
 	}
 	return a.Scope(filestore.Delete)

@@ -41,7 +41,8 @@ export function Dialog(props: {
       // React passes on what a dialog inside says of itself.
       onClose={(event) => event.target === event.currentTarget && props.onClose()}
       onClick={(event) => {
-        if (event.target === dialog.current) dialog.current.close();
+        // The second click of two was meant for what opened the dialog.
+        if (event.target === dialog.current && event.detail < 2) dialog.current.close();
       }}
     >
       <div className="sheet-body">

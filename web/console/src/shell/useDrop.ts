@@ -17,18 +17,21 @@ export function useDrop(onDrop: (transfer: DataTransfer) => void): boolean {
     function leave(event: DragEvent) {
       if (!event.relatedTarget) setDragging(false);
     }
+    // Also when something of the page takes the drop for itself.
+    const end = () => setDragging(false);
     function drop(event: DragEvent) {
-      setDragging(false);
       if (!event.dataTransfer || !carries(event)) return;
       event.preventDefault();
       onDrop(event.dataTransfer);
     }
     document.addEventListener("dragover", over);
     document.addEventListener("dragleave", leave);
+    document.addEventListener("drop", end, { capture: true });
     document.addEventListener("drop", drop);
     return () => {
       document.removeEventListener("dragover", over);
       document.removeEventListener("dragleave", leave);
+      document.removeEventListener("drop", end, { capture: true });
       document.removeEventListener("drop", drop);
     };
   }, [onDrop]);

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useDoing } from "../../shell/asked";
 import { Dialog } from "../../shell/Dialog";
 import { Problem } from "../../shell/Problem";
+import { say } from "../../words";
 
 /** Asks for a name, and stays until what is done with it has worked. */
 export function AskDialog(props: {
@@ -45,7 +46,7 @@ export function AskDialog(props: {
         <Problem error={error} />
         <div className="row end">
           <button type="button" onClick={props.onClose}>
-            Cancel
+            {say("shell.cancel")}
           </button>
           <button type="submit" className="primary" disabled={isBusy || text.trim() === ""}>
             {props.act}

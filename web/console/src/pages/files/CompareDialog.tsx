@@ -1,12 +1,12 @@
 import { useEffect, useState } from "react";
 import { useAsked, useDoing } from "../../shell/asked";
 import { Dialog } from "../../shell/Dialog";
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
-import { diff, hunks, pairs, type Line } from "./diff";
+import { cutTo, diff, hunks, pairs, type Line } from "./diff";
+import { say, type Key } from "../../words";
 
 /** The largest text that is compared. */
 export const compareLimit = 1024 * 1024;
@@ -15,7 +15,10 @@ export const compareLimit = 1024 * 1024;
 const mostLines = 4000;
 
 const signs = { same: " ", gone: "−", new: "+" } as const;
-const words = { same: "", gone: "removed: ", new: "added: " } as const;
+const words: Partial<Record<Line["kind"], Key>> = {
+  gone: "files.removedLine",
+  new: "files.addedLine",
+};
 
 /** An older version beside the newest one, and the way back to it. */
 export function CompareDialog(props: {
@@ -38,24 +41,33 @@ export function CompareDialog(props: {
   });
   const restoring = useDoing([]);
   const count = (kind: Line["kind"]) => lines?.filter((l) => l.kind === kind).length ?? 0;
-  const shown = lines && hunks(lines.slice(0, mostLines));
+  const shown = lines && cutTo(hunks(lines), mostLines);
   return (
     <Dialog
-      title={`${file.name}: version ${version} and the newest`}
+      title={say("files.compared", { name: file.name, version: String(version) })}
       size="wide"
       onClose={props.onClose}
     >
       <Problem error={error || restoring.error} />
-      {!lines && !error && <Skeleton lines={4} label="Comparing the versions" />}
+      {!lines && !error && <Skeleton lines={4} label={say("files.comparing")} />}
       {lines && (
         <>
           <p className="soft" role="status">
             {count("gone") + count("new") === 0
-              ? "Both have the same lines."
-              : `${plural(count("new"), "line")} added, ${plural(count("gone"), "line")} removed since version ${version}.`}
+              ? say("files.sameLines")
+              : say("files.differ", {
+                  added: count("new"),
+                  removed: count("gone"),
+                  version: String(version),
+                })}
           </p>
-          <div className="preview diff" role="region" aria-label="What changed" tabIndex={0}>
-            {shown?.map((part, i) =>
+          <div
+            className="preview diff"
+            role="region"
+            aria-label={say("files.whatChanged")}
+            tabIndex={0}
+          >
+            {shown?.parts.map((part, i) =>
               Array.isArray(part) ? (
                 isWide ? (
                   <SideBySide key={i} lines={part} />
@@ -64,11 +76,11 @@ export function CompareDialog(props: {
                 )
               ) : (
                 <p key={i} className="soft small gap">
-                  {plural(part, "line")} alike
+                  {say("files.alike", { n: part })}
                 </p>
               ),
             )}
-            {lines.length > mostLines && <p className="soft small gap">The rest is not shown.</p>}
+            {shown?.isCut && <p className="soft small gap">{say("files.restNotShown")}</p>}
           </div>
           <div className="row end chooser-end">
             <button
@@ -81,7 +93,7 @@ export function CompareDialog(props: {
                 })
               }
             >
-              <Icon name="restore" /> Restore version {version}
+              <Icon name="restore" /> {say("files.restoreVersion", { version: String(version) })}
             </button>
           </div>
         </>
@@ -137,12 +149,13 @@ function SideBySide({ lines }: { lines: Line[] }) {
 
 function Side({ line }: { line: Line | undefined }) {
   if (!line) return <td className="none" />;
+  const word = words[line.kind];
   return (
     <td className={line.kind}>
       <span aria-hidden="true" className="sign">
         {signs[line.kind]}
       </span>
-      <span className="visually-hidden">{words[line.kind]}</span>
+      {word && <span className="visually-hidden">{say(word)} </span>}
       <code>{line.text}</code>
     </td>
   );

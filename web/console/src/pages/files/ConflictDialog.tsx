@@ -1,6 +1,6 @@
 import { useRef } from "react";
 import { Dialog } from "../../shell/Dialog";
-import { plural } from "../../shell/format";
+import { say } from "../../words";
 import type { Policy } from "./transfer";
 
 /** Names in a question; the others are counted. */
@@ -17,29 +17,29 @@ export function ConflictDialog(props: {
   return (
     <Dialog
       title={
-        names.length === 1 ? "This name is taken" : `${plural(names.length, "name")} are taken`
+        names.length === 1 ? say("files.nameTaken") : say("files.namesTaken", { n: names.length })
       }
       onClose={() => onAnswer(undefined)}
       initial={skip}
     >
       <ul className="path-cell">
         {names.slice(0, shown).map((name) => (
-          <li key={name}>{name}</li>
+          <li key={name} dir="auto">
+            {name}
+          </li>
         ))}
-        {rest > 0 && <li className="soft">and {plural(rest, "more", "more")}</li>}
+        {rest > 0 && <li className="soft">{say("files.andMore", { n: rest })}</li>}
       </ul>
-      <p className="soft small">
-        What is replaced stays as an older version, or in the trash. The answer is for all of them.
-      </p>
+      <p className="soft small">{say("files.replacedStays")}</p>
       <div className="row end">
         <button ref={skip} type="button" onClick={() => onAnswer("skip")}>
-          Skip
+          {say("files.skip")}
         </button>
         <button type="button" onClick={() => onAnswer("replace")}>
-          Replace
+          {say("files.replace")}
         </button>
         <button type="button" className="primary" onClick={() => onAnswer("both")}>
-          Keep both
+          {say("files.keepBoth")}
         </button>
       </div>
     </Dialog>

@@ -1,5 +1,6 @@
 import { useState, type DragEvent } from "react";
 import { Link } from "../../shell/Link";
+import { say } from "../../words";
 
 /** What a folder does with what is dragged over it. */
 export interface DropTarget {
@@ -12,13 +13,13 @@ export function Crumbs({ folder, target }: { folder: string; target: DropTarget 
   const parts = folder.split("/").filter(Boolean);
   const steps = ["/", ...parts.map((_, i) => `/${parts.slice(0, i + 1).join("/")}`)];
   return (
-    <nav aria-label="Folder" className="crumbs">
+    <nav aria-label={say("files.folder")} className="crumbs">
       <ol>
         {steps.map((path, i) => (
           <Crumb
             key={path}
             path={path}
-            name={parts[i - 1] ?? "All files"}
+            name={parts[i - 1] ?? say("files.allFiles")}
             isHere={path === folder}
             target={target}
           />
@@ -49,7 +50,7 @@ function Crumb(props: { path: string; name: string; isHere: boolean; target: Dro
         to={`files${path === "/" ? "" : path.split("/").map(encodeURIComponent).join("/")}`}
         current={props.isHere}
       >
-        {props.name}
+        <span dir="auto">{props.name}</span>
       </Link>
     </li>
   );

@@ -1,4 +1,5 @@
 import type { Block, DocumentLook } from "./api";
+import { say } from "../../words";
 
 /** Cells of a table; the first row is its head. */
 export function CellTable({ rows, header = 1 }: { rows: string[][]; header?: number }) {
@@ -25,8 +26,13 @@ export function CellTable({ rows, header = 1 }: { rows: string[][]; header?: num
 /** What a document says, without how it looks. */
 export function DocumentView({ look, name }: { look: DocumentLook; name: string }) {
   return (
-    <div className="preview document" role="region" aria-label={`Preview of ${name}`} tabIndex={0}>
-      {look.blocks.length === 0 && <p className="soft">There is no text in it.</p>}
+    <div
+      className="preview document"
+      role="region"
+      aria-label={say("files.previewOf", { name })}
+      tabIndex={0}
+    >
+      {look.blocks.length === 0 && <p className="soft">{say("files.noText")}</p>}
       {look.blocks.map((block, i) => (
         <Shown key={i} block={block} before={look.blocks[i - 1]} />
       ))}
@@ -41,8 +47,10 @@ export function DocumentView({ look, name }: { look: DocumentLook; name: string 
 
 function Shown({ block, before }: { block: Block; before: Block | undefined }) {
   const { page, part } = block.place ?? {};
-  const where = page ? `Page ${page}` : part;
-  const last = before?.place?.page ? `Page ${before.place.page}` : before?.place?.part;
+  const where = page ? say("files.page", { page: String(page) }) : part;
+  const last = before?.place?.page
+    ? say("files.page", { page: String(before.place.page) })
+    : before?.place?.part;
   return (
     <>
       {where && where !== last && <p className="soft small place">{where}</p>}

@@ -13,6 +13,7 @@ import { CompareDialog, compareLimit } from "./CompareDialog";
 import { kindOf } from "./kinds";
 import { Preview } from "./Preview";
 import type { Chosen } from "./ShareDialog";
+import { say } from "../../words";
 
 /** One file: a preview, its versions, and what can be done with it. */
 export function FileDetails(props: {
@@ -58,7 +59,7 @@ export function FileDetails(props: {
           type="button"
           onClick={() => saving.run(async () => saveAs(await files.content(id, shown), file.name))}
         >
-          <Icon name="download" /> Download
+          <Icon name="download" /> {say("files.download")}
         </button>
         <button
           type="button"
@@ -72,29 +73,32 @@ export function FileDetails(props: {
             })
           }
         >
-          <Icon name="share" /> Share
+          <Icon name="share" /> {say("files.share")}
         </button>
         <button
           type="button"
-          aria-label="Move or rename"
-          title="Move or rename"
+          aria-label={say("files.moveOrRename")}
+          title={say("files.moveOrRename")}
           onClick={() => setMoving(true)}
         >
-          <Icon name="folder" /> Move
+          <Icon name="folder" /> {say("files.move")}
         </button>
       </div>
       <Problem error={restoring.error || saving.error || error} />
       <dl className="facts">
-        <dt>Folder</dt>
-        <dd>{file.path.slice(1, -file.name.length - 1) || "All files"}</dd>
-        <dt>Kind</dt>
+        <dt>{say("files.folder")}</dt>
+        <dd>{file.path.slice(1, -file.name.length - 1) || say("files.allFiles")}</dd>
+        <dt>{say("files.kind")}</dt>
         <dd>
-          {file.mimeType}, {bytes(version?.size ?? file.size)}
+          {say("files.kindAndSize", {
+            kind: file.mimeType,
+            size: bytes(version?.size ?? file.size),
+          })}
         </dd>
-        <dt>CID</dt>
+        <dt>{say("files.cid")}</dt>
         <dd className="mono with-copy">
           <span>{version?.cid ?? file.cid}</span>
-          <CopyButton text={version?.cid ?? file.cid} label="Copy the CID" />
+          <CopyButton text={version?.cid ?? file.cid} label={say("files.copyCid")} />
         </dd>
       </dl>
       <Preview
@@ -105,8 +109,8 @@ export function FileDetails(props: {
         load={(limit) => files.content(id, shown, limit)}
         look={() => files.look(id, shown)}
       />
-      <h3>Versions</h3>
-      {!versions && !error && <Skeleton lines={2} label="Reading the versions" />}
+      <h3>{say("files.versions")}</h3>
+      {!versions && !error && <Skeleton lines={2} label={say("files.readingVersions")} />}
       <ul className="plain versions">
         {versions?.map((v) => (
           <li key={v.version} className={v.version === (shown ?? file.version) ? "current" : ""}>
@@ -118,8 +122,8 @@ export function FileDetails(props: {
             >
               <Icon name="clock" />
               <span>
-                Version {v.version}
-                {v.version === file.version && <span className="badge">newest</span>}
+                {say("files.version", { version: String(v.version) })}
+                {v.version === file.version && <span className="badge">{say("files.newest")}</span>}
                 <span className="soft small block">
                   {ago(v.createdAt)} · {bytes(v.size)}
                   {v.actor || v.invoker ? byWhom(v.actor || v.invoker, files.owner) : ""}
@@ -129,19 +133,19 @@ export function FileDetails(props: {
             {v.version !== file.version && isCompared(v.size) && (
               <button
                 type="button"
-                aria-label={`Compare version ${v.version} with the newest`}
+                aria-label={say("files.compareWith", { version: String(v.version) })}
                 onClick={() => setCompared(v.version)}
               >
-                <Icon name="copy" /> <span className="wide-only">Compare</span>
+                <Icon name="copy" /> <span className="wide-only">{say("files.compare")}</span>
               </button>
             )}
             {v.version !== file.version && (
               <button
                 type="button"
-                aria-label={`Restore version ${v.version}`}
+                aria-label={say("files.restoreVersion", { version: String(v.version) })}
                 onClick={() => restore(v.version)}
               >
-                <Icon name="restore" /> <span className="wide-only">Restore</span>
+                <Icon name="restore" /> <span className="wide-only">{say("files.restore")}</span>
               </button>
             )}
           </li>
@@ -157,9 +161,9 @@ export function FileDetails(props: {
       )}
       {moving && (
         <AskDialog
-          title="Move or rename"
-          act="Move"
-          field={{ label: "New path", value: file.path }}
+          title={say("files.moveOrRename")}
+          act={say("files.move")}
+          field={{ label: say("files.newPath"), value: file.path }}
           onAct={move}
           onClose={() => setMoving(false)}
         />
@@ -169,5 +173,6 @@ export function FileDetails(props: {
 }
 
 function byWhom(did: string, me: string): string {
-  return did === me ? " · by you" : ` · by ${short(did, 14)}`;
+  const who = did === me ? say("files.byYou") : say("files.byWhom", { who: short(did, 14) });
+  return ` · ${who}`;
 }

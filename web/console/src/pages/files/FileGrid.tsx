@@ -1,16 +1,18 @@
-import { useEffect, useMemo, useRef, type KeyboardEvent } from "react";
-import { plural } from "../../shell/format";
+import { useEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
 import type { TreeNode } from "./api";
 import { FileRow, type RowActs } from "./FileRow";
 import { keyOf } from "./listing";
 import { activeIndex, pick, pickAll, typedAhead, type Selection, type Way } from "./selection";
 import type { Thumbnails } from "./thumbnails";
 import { useRowHeight, useVisible } from "./visible";
+import { say } from "../../words";
 
 /** What the keys of a file manager ask for. The list itself does what concerns the list. */
 export interface GridActs {
   open: (node: TreeNode) => void;
-  trash: (nodes: "chosen" | TreeNode) => void;
+  trash: (node: TreeNode) => void;
+  /** All that is chosen, or where nothing is, this one. */
+  trashChosen: (node: TreeNode) => void;
   startRename: (node: TreeNode) => void;
   rename: (node: TreeNode, name?: string) => void;
   copy: () => void;
@@ -35,7 +37,7 @@ export function FileGrid(props: {
   selection: Selection;
   onSelection: (change: (was: Selection) => Selection) => void;
   /** Who came by a key goes on by keys. */
-  takesFocus: boolean;
+  isInside: RefObject<boolean>;
   cut: ReadonlySet<string>;
   renamed: string;
   acts: GridActs;
@@ -45,7 +47,7 @@ export function FileGrid(props: {
   const height = useRowHeight();
   const { list: body, from, to } = useVisible(list.length, height);
   const grid = useRef<HTMLDivElement>(null);
-  const isInside = useRef(props.takesFocus);
+  const { isInside } = props;
   const typed = useRef({ text: "", at: 0 });
   const active = activeIndex(selection, list);
   const stop = Math.max(active, 0);
@@ -85,24 +87,34 @@ export function FileGrid(props: {
   }, []);
 
   // The focus follows the active row, and comes back when the row that had it is gone.
-  const { renamed } = props;
+  const renamed = props.renamed && list.some((n) => keyOf(n) === props.renamed);
   useEffect(() => {
     const { activeElement: has } = document;
     // Or it is on what is around the list, which was empty until now.
     const isLost = has === null || has.contains(grid.current);
     if (renamed || !isInside.current || !(isLost || grid.current?.contains(has))) return;
-    if (has instanceof HTMLInputElement && has.type === "checkbox") return;
     const row = grid.current?.querySelector<HTMLElement>(`[data-index="${stop}"]`);
     if (!row) return;
+    // A box that was clicked keeps it, until keys lead to another row.
+    if (has instanceof HTMLInputElement && has.type === "checkbox" && isWithin(has, row)) return;
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
-  }, [stop, selection.active, list, renamed]);
+  }, [stop, selection.active, list, renamed, isInside]);
+  // And when a bar or a button goes away that had it: nothing moves by that.
+  useEffect(() => {
+    if (renamed || !isInside.current || document.activeElement !== document.body) return;
+    grid.current
+      ?.querySelector<HTMLElement>(`[data-index="${stop}"]`)
+      ?.focus({ preventScroll: true });
+  }, [stop, selection, renamed, isInside]);
 
   function onKeyDown(event: KeyboardEvent<HTMLElement>) {
     if (event.nativeEvent.isComposing || list.length === 0) return;
     const { key, altKey, shiftKey } = event;
     const mod = event.ctrlKey || event.metaKey;
     const node = list[stop];
+    // The box that chooses all does what boxes do.
+    if (key === " " && (event.target as Element).closest(".head")) return;
     const acts = props.acts;
     const done = () => {
       event.preventDefault();
@@ -136,13 +148,16 @@ export function FileGrid(props: {
           c: acts.copy,
           x: acts.cut,
           v: acts.paste,
+          // As on a Mac, where the key of that name is Backspace.
+          backspace:
+            event.metaKey && node && !event.repeat ? () => acts.trashChosen(node) : undefined,
           " ": () => onSelection((was) => pick(was, list, stop, "toggle")),
         }
       : {
           Enter: () => node && acts.open(node),
           F2: () => node && acts.startRename(node),
-          Delete: () =>
-            selection.chosen.size > 0 ? acts.trash("chosen") : node && acts.trash(node),
+          // One that is held down does not throw away what comes into its place.
+          Delete: () => node && !event.repeat && acts.trashChosen(node),
           Backspace: acts.up,
           Escape:
             selection.chosen.size > 0
@@ -170,7 +185,10 @@ export function FileGrid(props: {
   if (stop < from) rows.push(stop);
   for (let i = from; i < to; i++) rows.push(i);
   if (stop >= to) rows.push(stop);
-  const isAll = list.length > 0 && selection.chosen.size === list.length;
+  const isAll =
+    list.length > 0 &&
+    list.length <= selection.chosen.size &&
+    list.every((n) => selection.chosen.has(keyOf(n)));
   return (
     <div
       ref={grid}
@@ -181,23 +199,10 @@ export function FileGrid(props: {
       aria-rowcount={list.length + 1}
       onKeyDown={onKeyDown}
       onFocus={(event) => {
-        isInside.current = true;
         const index = Number((event.target as HTMLElement).dataset["index"] ?? NaN);
         if (list[index] && (index !== active || selection.active === "")) {
           onSelection((was) => pick(was, list, index, "walk"));
         }
-      }}
-      onBlur={(event) => {
-        const { target, currentTarget, relatedTarget } = event;
-        if (relatedTarget) {
-          isInside.current = currentTarget.contains(relatedTarget);
-          return;
-        }
-        // Who clicks beside everything has left; a row that goes away with the focus gives it on.
-        setTimeout(() => {
-          if (target.isConnected && document.activeElement === document.body)
-            isInside.current = false;
-        });
       }}
     >
       <div role="row" aria-rowindex={1} className="file-row head">
@@ -205,7 +210,7 @@ export function FileGrid(props: {
           <label>
             <input
               type="checkbox"
-              aria-label={`Choose all ${plural(list.length, "entry", "entries")}`}
+              aria-label={say("files.chooseAll", { n: list.length })}
               checked={isAll}
               onChange={() =>
                 onSelection((was) => (isAll ? { ...was, chosen: new Set() } : pickAll(was, list)))
@@ -214,19 +219,19 @@ export function FileGrid(props: {
           </label>
         </div>
         <div role="columnheader" className="file-name">
-          Name
+          {say("files.name")}
         </div>
         <div role="columnheader" className="number wide-only">
-          Size
+          {say("files.size")}
         </div>
         <div role="columnheader" className="wide-only">
-          Changed
+          {say("files.changed")}
         </div>
         <div role="columnheader" className="wide-only">
-          CID
+          {say("files.cid")}
         </div>
         <div role="columnheader">
-          <span className="visually-hidden">Actions</span>
+          <span className="visually-hidden">{say("files.actions")}</span>
         </div>
       </div>
       <div
@@ -248,7 +253,7 @@ export function FileGrid(props: {
               isChosen={selection.chosen.has(key)}
               isStop={index === stop}
               isCut={props.cut.has(key)}
-              isRenamed={renamed === key}
+              isRenamed={props.renamed === key}
               acts={acts}
               thumbnails={props.thumbnails}
             />
@@ -257,4 +262,9 @@ export function FileGrid(props: {
       </div>
     </div>
   );
+}
+
+/** Whether a box is in the row, or in none: at the head. */
+function isWithin(box: Element, row: Element): boolean {
+  return row.contains(box) || box.closest(".head") !== null;
 }

@@ -3,6 +3,7 @@ import { ago, bytes, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import type { TreeNode } from "./api";
 import type { Thumbnails } from "./thumbnails";
+import { say } from "../../words";
 
 /** What rows tell their list. One object for all of them, so that they are drawn only when they change. */
 export interface RowActs {
@@ -41,7 +42,7 @@ export const FileRow = memo(function FileRow(props: {
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isChosen}
-      aria-label={isFolder ? `${node.name}, folder` : node.name}
+      aria-label={isFolder ? say("files.folderNamed", { name: node.name }) : node.name}
       tabIndex={props.isStop ? 0 : -1}
       data-index={index}
       className={classes.filter(Boolean).join(" ")}
@@ -72,7 +73,7 @@ export const FileRow = memo(function FileRow(props: {
           <input
             type="checkbox"
             tabIndex={-1}
-            aria-label={`Choose ${node.name}`}
+            aria-label={say("files.choose", { name: node.name })}
             checked={isChosen}
             onChange={() => acts.toggle(index)}
           />
@@ -87,13 +88,20 @@ export const FileRow = memo(function FileRow(props: {
               type="button"
               tabIndex={-1}
               className="quiet name"
-              title={isFolder ? "Open this folder" : node.name}
-              onClick={(event) => (isModified(event) ? acts.pick(index, event) : acts.open(index))}
+              title={isFolder ? say("files.openFolder") : node.name}
+              onClick={(event) => {
+                // The second click of two would open what the first one brought here.
+                if (event.detail > 1) return;
+                if (isModified(event)) acts.pick(index, event);
+                else acts.open(index);
+              }}
             >
               <span className="pictured">
                 <Picture node={node} thumbnails={props.thumbnails} />
               </span>
-              <span className="called">{node.name}</span>
+              <span className="called" dir="auto">
+                {node.name}
+              </span>
             </button>
             {node.size !== undefined && (
               <span className="narrow-only soft small under-name">
@@ -117,8 +125,8 @@ export const FileRow = memo(function FileRow(props: {
           type="button"
           tabIndex={-1}
           className="quiet"
-          aria-label={`Move ${node.name} to the trash`}
-          title="Move to the trash (Delete)"
+          aria-label={say("files.trashOne", { name: node.name })}
+          title={say("files.trashKey")}
           onClick={() => acts.trash(index)}
         >
           <Icon name="trash" />
@@ -164,7 +172,8 @@ function RenameField({ name, onDone }: { name: string; onDone: (name?: string) =
     <input
       ref={field}
       className="rename"
-      aria-label={`New name of ${name}`}
+      aria-label={say("files.newName", { name })}
+      dir="auto"
       defaultValue={name}
       autoComplete="off"
       spellCheck={false}
@@ -182,7 +191,9 @@ function RenameField({ name, onDone }: { name: string; onDone: (name?: string) =
 /** When it was changed, and how often if more than once. */
 function changed({ updatedAt, version = 1 }: TreeNode): string {
   if (!updatedAt) return "";
-  return version > 1 ? `${ago(updatedAt)}, v${version}` : ago(updatedAt);
+  return version > 1
+    ? say("files.versioned", { when: ago(updatedAt), version: String(version) })
+    : ago(updatedAt);
 }
 
 function iconOf(node: TreeNode) {

@@ -2,11 +2,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { go } from "../../shell/router";
 import { useDrop } from "../../shell/useDrop";
+import { useStaying } from "../../shell/useStaying";
 import { Files, type FileRecord } from "./api";
 import { ConflictDialog } from "./ConflictDialog";
 import { chosenFiles, droppedFiles } from "./dropped";
@@ -17,12 +17,20 @@ import { LinksView } from "./LinksView";
 import { Notice, type Done } from "./Notice";
 import { SearchView } from "./SearchView";
 import { ShareDialog, type Chosen } from "./ShareDialog";
+import { Thumbnails } from "./thumbnails";
 import { TrashView } from "./TrashView";
 import { UploadList } from "./UploadList";
 import { within, type Ask, type Policy } from "./transfer";
 import { useUploads, type Outcome } from "./uploads";
+import { say, type Key } from "../../words";
 
-const views = ["Files", "Links", "Trash"] as const;
+const views = ["files", "links", "trash"] as const;
+
+const titles: Record<View, Key> = {
+  files: "files.title",
+  links: "files.links",
+  trash: "files.trash",
+};
 
 /** A search begins by itself with so many characters, so long after the last one. */
 const fewest = 2;
@@ -41,7 +49,7 @@ export default function FilesPage({ folder }: { folder: string }) {
   const session = useSession();
   const files = useMemo(() => new Files(session), [session]);
   const here = folder ? `/${folder.replace(/\/+$/, "")}` : "/";
-  const [view, setView] = useState<View>("Files");
+  const [view, setView] = useState<View>("files");
   const queries = useQueryClient();
   const opening = useDoing();
   const undoing = useDoing([]);
@@ -70,20 +78,39 @@ export default function FilesPage({ folder }: { folder: string }) {
     (names) => new Promise((answer) => setQuestions((others) => [...others, { names, answer }])),
     [],
   );
+  // Whoever leaves is asked no more; what was not answered is not done.
+  const asked = useRef(questions);
+  useEffect(() => {
+    asked.current = questions;
+  });
+  useEffect(() => () => asked.current.forEach(({ answer }) => answer(undefined)), []);
+  const [acts, setActs] = useState(0);
+  const during = useCallback(async <T,>(work: () => Promise<T>) => {
+    setActs((n) => n + 1);
+    try {
+      return await work();
+    } finally {
+      setActs((n) => n - 1);
+    }
+  }, []);
+  const thumbnails = useMemo(() => new Thumbnails(files), [files]);
+  useEffect(() => () => thumbnails.clear(), [thumbnails]);
   const stored = useCallback(() => void queries.invalidateQueries(), [queries]);
   const asking = useMemo(
-    () => ({ ask, onEnd: (outcome: Outcome) => setDone({ text: inWords(outcome) }) }),
+    () => ({ ask, onEnd: (outcome: Outcome) => setDone(inWords(outcome)) }),
     [ask],
   );
   const { add, ...underway } = useUploads(files, stored, asking);
   const { run } = opening;
+  useStaying(acts > 0 || underway.isBusy);
   const take = useCallback(
     (transfer: DataTransfer, folder: string) =>
       run(async () => {
         const empty: string[] = [];
         const found = await droppedFiles(transfer, (path) => empty.push(path));
-        setView("Files");
+        setView("files");
         setSearch("");
+        setQuery("");
         add(found, folder);
         for (const path of empty) await files.makeFolder(within(folder, path));
         if (empty.length > 0) stored();
@@ -92,13 +119,25 @@ export default function FilesPage({ folder }: { folder: string }) {
   );
   const drop = useCallback((transfer: DataTransfer) => take(transfer, here), [take, here]);
   const dragging = useDrop(drop);
+  // What was asked for last is shown, whichever answer comes last.
+  const wanted = useRef("");
   const open = useCallback(
-    (path: string) => run(async () => setSelected(await files.stat(path))),
+    (path: string) => {
+      wanted.current = path;
+      run(async () => {
+        const file = await files.stat(path);
+        if (wanted.current === path) setSelected(file);
+      });
+    },
     [run, files],
   );
+  const choose = useCallback((file: FileRecord | undefined) => {
+    wanted.current = "";
+    setSelected(file);
+  }, []);
   useEffect(() => {
-    const wanted = new URLSearchParams(location.search).get("open");
-    if (wanted) open(wanted);
+    const path = new URLSearchParams(location.search).get("open");
+    if (path) open(path);
   }, [open]);
 
   function show(name: View) {
@@ -114,7 +153,8 @@ export default function FilesPage({ folder }: { folder: string }) {
       done?.undo &&
       takeBack(async () => {
         await done.undo?.();
-        setDone(undefined);
+        // What was done meanwhile stays said.
+        setDone((now) => (now === done ? undefined : now));
       }),
     [done, takeBack],
   );
@@ -136,27 +176,27 @@ export default function FilesPage({ folder }: { folder: string }) {
     if (!step) return;
     event.preventDefault();
     const at = (views.indexOf(view) + step + views.length) % views.length;
-    show(views[at] ?? "Files");
+    show(views[at] ?? "files");
     event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")[at]?.focus();
   }
   return (
     <div className="page files">
       <header className="page-head">
         <div>
-          <h1>Files</h1>
-          <p className="soft">Encrypted before they are stored, addressed by their content.</p>
+          <h1>{say("files.title")}</h1>
+          <p className="soft">{say("files.what")}</p>
         </div>
         <div className="row nowrap upload-buttons">
           <button
             type="button"
-            aria-label="Upload a folder"
-            title="Upload a folder"
+            aria-label={say("files.uploadFolder")}
+            title={say("files.uploadFolder")}
             onClick={() => folderPicker.current?.click()}
           >
-            <Icon name="folder" /> <span className="wide-only">Upload a folder</span>
+            <Icon name="folder" /> <span className="wide-only">{say("files.uploadFolder")}</span>
           </button>
           <button className="primary" type="button" onClick={() => picker.current?.click()}>
-            <Icon name="upload" /> Upload
+            <Icon name="upload" /> {say("files.upload")}
           </button>
         </div>
         <input
@@ -164,7 +204,7 @@ export default function FilesPage({ folder }: { folder: string }) {
           type="file"
           multiple
           hidden
-          aria-label="Files to upload"
+          aria-label={say("files.filesToUpload")}
           onChange={(event) => {
             add(chosenFiles(event.target.files ?? []), here);
             event.target.value = "";
@@ -177,7 +217,7 @@ export default function FilesPage({ folder }: { folder: string }) {
           }}
           type="file"
           hidden
-          aria-label="Folder to upload"
+          aria-label={say("files.folderToUpload")}
           onChange={(event) => {
             add(chosenFiles(event.target.files ?? []), here);
             event.target.value = "";
@@ -185,7 +225,12 @@ export default function FilesPage({ folder }: { folder: string }) {
         />
       </header>
       <div className="files-bar">
-        <div className="tabs" role="tablist" aria-label="What to show" onKeyDown={walkTabs}>
+        <div
+          className="tabs"
+          role="tablist"
+          aria-label={say("files.whatToShow")}
+          onKeyDown={walkTabs}
+        >
           {views.map((name) => (
             <button
               key={name}
@@ -197,7 +242,7 @@ export default function FilesPage({ folder }: { folder: string }) {
               tabIndex={view === name ? 0 : -1}
               onClick={() => show(name)}
             >
-              {name}
+              {say(titles[name])}
             </button>
           ))}
         </div>
@@ -211,16 +256,17 @@ export default function FilesPage({ folder }: { folder: string }) {
           }}
         >
           <label className="field-icon">
-            <span className="visually-hidden">Search in your files</span>
+            <span className="visually-hidden">{say("files.search")}</span>
             <Icon name="search" />
             <input
               type="search"
               data-entry
-              placeholder="Search in your files"
+              placeholder={say("files.search")}
               value={query}
               onChange={(event) => {
                 setQuery(event.target.value);
-                if (event.target.value === "") setSearch("");
+                // What was found for other words is not shown for these.
+                if (event.target.value.trim().length < fewest) setSearch("");
               }}
             />
           </label>
@@ -231,19 +277,21 @@ export default function FilesPage({ folder }: { folder: string }) {
       <div id="files-panel" role="tabpanel" aria-labelledby={`tab-${view}`}>
         {search ? (
           <SearchView files={files} text={search} onOpen={open} />
-        ) : view === "Trash" ? (
-          <TrashView files={files} />
-        ) : view === "Links" ? (
+        ) : view === "trash" ? (
+          <TrashView files={files} onDone={setDone} />
+        ) : view === "links" ? (
           <LinksView files={files} />
         ) : (
           <FolderView
             key={here}
             folder={here}
             files={files}
+            thumbnails={thumbnails}
             arrival={arrival}
             clip={clip}
             ask={ask}
-            onOpen={setSelected}
+            during={during}
+            onOpen={choose}
             onFolder={(path, from) => {
               setArrival(from);
               go(
@@ -285,9 +333,9 @@ export default function FilesPage({ folder }: { folder: string }) {
           key={selected.id}
           file={selected}
           files={files}
-          onClose={() => setSelected(undefined)}
+          onClose={() => choose(undefined)}
           onShare={(chosen) => {
-            setSelected(undefined);
+            choose(undefined);
             setSharing(chosen);
           }}
         />
@@ -298,7 +346,8 @@ export default function FilesPage({ folder }: { folder: string }) {
       {dragging && (
         <div className="drop-here">
           <p>
-            <Icon name="upload" /> Drop to store in {here === "/" ? "your files" : here.slice(1)}
+            <Icon name="upload" />{" "}
+            {here === "/" ? say("files.dropToAll") : say("files.dropTo", { folder: here.slice(1) })}
           </p>
         </div>
       )}
@@ -307,7 +356,13 @@ export default function FilesPage({ folder }: { folder: string }) {
 }
 
 /** What became of uploads. */
-function inWords({ stored, skipped }: Outcome): string {
-  const left = skipped > 0 ? ` ${plural(skipped, "was", "were")} left out.` : "";
-  return `${plural(stored, "file")} stored.${left}`;
+function inWords({ stored, skipped, failed, stopped }: Outcome): Done {
+  const left = [
+    skipped > 0 && say("files.leftOut", { n: skipped }),
+    stopped > 0 && say("files.stopped", { n: stopped }),
+  ];
+  return {
+    text: [say("files.stored", { n: stored }), ...left].filter(Boolean).join(" "),
+    ...(failed > 0 ? { problem: say("files.notStored", { n: failed }) } : {}),
+  };
 }

@@ -1,13 +1,14 @@
 import { useEffect, useRef, useState } from "react";
 import { useDoing } from "../../shell/asked";
 import { Dialog } from "../../shell/Dialog";
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { Files, TreeNode } from "./api";
+import { said } from "./ended";
 import { useListing } from "./listing";
 import { parentOf, within } from "./transfer";
+import { say } from "../../words";
 
 /** Folders of one folder that are offered; whoever has more opens them by their address. */
 const most = 500;
@@ -23,12 +24,11 @@ export function FolderChooser(props: {
 }) {
   const { files, nodes, act } = props;
   const [folder, setFolder] = useState(props.start);
-  const verb = act === "move" ? "Move" : "Copy";
-  const what = nodes.length === 1 ? nodes[0]?.name : plural(nodes.length, "entry", "entries");
+  const what = said(nodes);
   const isInside = nodes.some((n) => n.type === "folder" && `${folder}/`.startsWith(`${n.path}/`));
   const isSame = act === "move" && nodes.every((n) => parentOf(n.path) === folder);
   return (
-    <Dialog title={`${verb} ${what}`} onClose={props.onClose}>
+    <Dialog title={say("files.sendWhat", { way: act, what })} onClose={props.onClose}>
       <Folders
         key={folder}
         files={files}
@@ -39,7 +39,7 @@ export function FolderChooser(props: {
       />
       <div className="row end chooser-end">
         <button type="button" onClick={props.onClose}>
-          Cancel
+          {say("shell.cancel")}
         </button>
         <button
           type="button"
@@ -50,7 +50,9 @@ export function FolderChooser(props: {
             props.onChoose(folder);
           }}
         >
-          {verb} to {folder === "/" ? "all files" : folder.slice(folder.lastIndexOf("/") + 1)}
+          {folder === "/"
+            ? say("files.sendToAll", { way: act })
+            : say("files.sendTo", { way: act, folder: folder.slice(folder.lastIndexOf("/") + 1) })}
         </button>
       </div>
     </Dialog>
@@ -88,26 +90,26 @@ function Folders(props: {
   return (
     <div ref={top} className="chooser">
       <p className="path-cell" role="status">
-        {folder === "/" ? "All files" : folder.slice(1)}
+        {folder === "/" ? say("files.allFiles") : folder.slice(1)}
       </p>
       <Problem error={refusal || error} />
-      {!list && !error && <Skeleton lines={3} label="Reading the folder" />}
+      {!list && !error && <Skeleton lines={3} label={say("files.readingFolder")} />}
       <ul className="plain chooser-list">
         {folder !== "/" && (
           <li>
             <button type="button" className="quiet" onClick={() => onFolder(parentOf(folder))}>
-              <Icon name="back" /> One folder up
+              <Icon name="back" /> {say("files.oneUp")}
             </button>
           </li>
         )}
         {folders.slice(0, most).map((n) => (
           <li key={n.path}>
             <button type="button" className="quiet" onClick={() => onFolder(n.path)}>
-              <Icon name="folder" /> <span>{n.name}</span>
+              <Icon name="folder" /> <span dir="auto">{n.name}</span>
             </button>
           </li>
         ))}
-        {list && folders.length === 0 && <li className="soft small">No folders in here.</li>}
+        {list && folders.length === 0 && <li className="soft small">{say("files.noFolders")}</li>}
       </ul>
       <form
         className="row nowrap"
@@ -117,13 +119,13 @@ function Folders(props: {
         }}
       >
         <input
-          aria-label="Name of a new folder here"
-          placeholder="New folder"
+          aria-label={say("files.newFolderHere")}
+          placeholder={say("files.newFolder")}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
         <button type="submit" className="nobreak" disabled={isBusy || name.trim() === ""}>
-          Make it
+          {say("files.makeIt")}
         </button>
       </form>
     </div>

@@ -1,20 +1,22 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import { useDoing } from "../../shell/asked";
-import { plural } from "../../shell/format";
+import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files, TreeNode } from "./api";
 import { AskDialog } from "./AskDialog";
 import { Crumbs } from "./Crumbs";
+import { said, trashAll, troubles } from "./ended";
 import { FileGrid, type GridActs } from "./FileGrid";
 import { FolderChooser } from "./FolderChooser";
 import { keyOf, useListing } from "./listing";
 import type { Done } from "./Notice";
 import { nothing, pick, picked, type Selection } from "./selection";
 import type { Chosen } from "./ShareDialog";
-import { Thumbnails } from "./thumbnails";
-import { parentOf, transfer, within, type Ask } from "./transfer";
+import type { Thumbnails } from "./thumbnails";
+import { isTaken, parentOf, takeBack, transfer, within, type Ask } from "./transfer";
+import { say } from "../../words";
 
 /** What was copied or cut, until it is pasted. */
 export interface Clip {
@@ -36,7 +38,10 @@ export function FolderView(props: {
   files: Files;
   arrival: Arrival | undefined;
   clip: Clip | undefined;
+  thumbnails: Thumbnails;
   ask: Ask;
+  /** While it lasts, nobody leaves the page without being asked. */
+  during: <T>(work: () => Promise<T>) => Promise<T>;
   onOpen: (file: FileRecord) => void;
   onFolder: (path: string, arrival?: Arrival) => void;
   onShare: (chosen: Chosen) => void;
@@ -45,9 +50,9 @@ export function FolderView(props: {
   /** Files from outside that were dropped on a folder. */
   onFiles: (transfer: DataTransfer, folder: string) => void;
 }) {
-  const { folder, files, arrival, clip, ask, onDone, onClip, onFolder } = props;
+  const { folder, files, arrival, clip, ask, during, onDone, onClip, onFolder } = props;
   const { list, isPartial, isCut, error } = useListing(files, folder);
-  const { run, error: refusal } = useDoing([]);
+  const { run } = useDoing([]);
   const [selection, setSelection] = useState<Selection>(() => ({
     ...nothing,
     active: arrival?.from ?? "",
@@ -55,78 +60,98 @@ export function FolderView(props: {
   const [renamed, setRenamed] = useState("");
   const [asking, setAsking] = useState<"folder" | "move" | "copy">();
   const [dragged, setDragged] = useState<TreeNode[]>([]);
+  // What is on its way out of the folder: nothing is done with it a second time.
+  const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
+  // Whether who uses keys is here: then the focus stays here, whatever goes away under it.
+  const isInside = useRef(arrival !== undefined);
   // Where nothing is left the list itself has the focus, and its keys.
   const place = useRef<HTMLElement>(null);
-  const isUsed = useRef(arrival !== undefined);
   const isEmpty = list?.length === 0;
   useEffect(() => {
-    if (isEmpty && isUsed.current && document.activeElement === document.body)
+    if (isEmpty && isInside.current && document.activeElement === document.body)
       place.current?.focus();
   }, [isEmpty]);
-  const thumbnails = useMemo(() => new Thumbnails(files), [files]);
   const chosen = picked(selection, list ?? []);
 
   const clear = () => setSelection((was) => ({ ...was, anchor: "", chosen: new Set() }));
-  const said = (nodes: readonly TreeNode[]) =>
-    nodes.length === 1 ? (nodes[0]?.name ?? "") : plural(nodes.length, "entry", "entries");
+  /** Does something, and the page hears how it went, also when this folder is left by then. */
+  const act = useCallback(
+    (work: () => Promise<Done>) =>
+      run(async () => {
+        try {
+          onDone(await during(work));
+        } catch (cause) {
+          onDone({ text: "", problem: messageOf(cause) });
+        }
+      }),
+    [run, onDone, during],
+  );
+  /** Does something with entries that go away by it. */
+  const take = useCallback(
+    (nodes: readonly TreeNode[], work: (nodes: TreeNode[]) => Promise<Done>) => {
+      const some = nodes.filter((n) => !leaving.has(keyOf(n)));
+      if (some.length === 0) return;
+      const keys = new Set(some.map(keyOf));
+      setLeaving((was) => new Set([...was, ...keys]));
+      act(() =>
+        work(some).finally(() =>
+          setLeaving((was) => new Set([...was].filter((key) => !keys.has(key)))),
+        ),
+      );
+    },
+    [leaving, act],
+  );
 
   const trash = (nodes: TreeNode[]) =>
-    run(async () => {
-      const { done, failed } = await files.removeSome(nodes.flatMap((n) => n.id ?? []));
-      const ids = new Set(done);
-      const gone = nodes.filter((n) => n.id && ids.has(n.id));
-      try {
-        for (const node of nodes) {
-          if (node.type !== "folder") continue;
-          await files.removeFolder(node.path);
-          gone.push(node);
-        }
-        if (failed) throw failed;
-      } finally {
-        // What is gone can come back, also when the rest could not go.
-        onDone({
-          text: `${said(gone)} moved to the trash.`,
-          undo: async () => {
-            await files.restore(done);
-            for (const { type, path } of gone)
-              if (type === "folder") await files.restoreFolder(path);
-          },
-        });
-        clear();
-      }
+    take(nodes, async (some) => {
+      const { gone, undo, ...ended } = await trashAll(files, some);
+      clear();
+      return {
+        text: gone.length > 0 ? say("files.trashed", { what: said(gone) }) : "",
+        problem: troubles("trash", ended),
+        ...(gone.length > 0 ? { undo } : {}),
+      };
     });
 
   const send = useCallback(
-    (act: "move" | "copy", nodes: TreeNode[], to: string) =>
-      run(async () => {
-        const { done, skipped } = await transfer(files, act, nodes, to, ask);
-        const what =
-          done.length === 1 ? done[0]?.node.name : plural(done.length, "entry", "entries");
-        const verb = act === "move" ? "moved" : "copied";
-        const left = skipped > 0 ? ` ${plural(skipped, "was", "were")} left.` : "";
-        const undo = async () => {
-          for (const { node, to } of done) await files.move(to, node.path);
+    (way: "move" | "copy", nodes: TreeNode[], to: string) => {
+      const go = async (some: TreeNode[]) => {
+        const { done, skipped, ...ended } = await transfer(files, way, some, to, ask);
+        const what = said(done.map(({ node }) => node));
+        const left = skipped > 0 ? say("files.left", { n: skipped }) : "";
+        const went =
+          to === "/"
+            ? say("files.sentToAll", { way, what })
+            : say("files.sentTo", { way, what, folder: to.slice(1) });
+        return {
+          text: [done.length > 0 ? went : "", left].filter(Boolean).join(" "),
+          problem: troubles(way, ended),
+          ...(way === "move" && done.length > 0 ? { undo: () => takeBack(files, done) } : {}),
         };
-        onDone({
-          text: `${what} ${verb} to ${to === "/" ? "all files" : to.slice(1)}.${left}`,
-          ...(act === "move" && done.length > 0 ? { undo } : {}),
-        });
-      }),
-    [run, files, ask, onDone],
+      };
+      if (way === "move") take(nodes, go);
+      else act(() => go(nodes));
+    },
+    [take, act, files, ask],
   );
 
   const rename = (node: TreeNode, name?: string) => {
     setRenamed("");
-    const wanted = name?.trim();
-    if (!wanted || wanted === node.name) return;
-    const to = within(folder, wanted.replaceAll("/", " "));
-    run(async () => {
-      await files.move(node.path, to);
+    const wanted = name?.replaceAll("/", " ").trim().normalize("NFC");
+    if (!wanted || name === node.name || wanted === node.name) return;
+    const to = within(folder, wanted);
+    take([node], async () => {
+      try {
+        await files.move(node.path, to);
+      } catch (cause) {
+        if (!isTaken(cause)) throw cause;
+        return { text: "", problem: say("files.keepsName", { name: node.name, wanted }) };
+      }
       setSelection((was) => ({ ...was, active: keyOf({ ...node, path: to }) }));
-      onDone({
-        text: `${node.name} is called ${wanted} now.`,
+      return {
+        text: say("files.renamed", { name: node.name, wanted }),
         undo: () => files.move(to, node.path),
-      });
+      };
     });
   };
   const toClip = (act: Clip["act"]) => {
@@ -134,7 +159,7 @@ export function FolderView(props: {
       chosen.length > 0 ? chosen : (list ?? []).filter((n) => keyOf(n) === selection.active);
     if (nodes.length === 0) return;
     onClip({ act, nodes });
-    onDone({ text: `${said(nodes)} ${act === "copy" ? "copied" : "cut"}: paste with Ctrl+V.` });
+    onDone({ text: say("files.clipped", { what: said(nodes), way: act }) });
   };
   const paste = () => {
     if (!clip) return;
@@ -152,6 +177,7 @@ export function FolderView(props: {
       if (types.includes("Files")) return true;
       if (!types.includes(carried)) return false;
       event.dataTransfer.dropEffect = event.ctrlKey || event.altKey ? "copy" : "move";
+      if (dragged.length === 0) return false; // rows of another window
       return !dragged.some((n) => n.path === to || parentOf(n.path) === to);
     },
     drop: (to: string, event: DragEvent) => {
@@ -164,7 +190,8 @@ export function FolderView(props: {
   };
   const acts: GridActs = {
     open,
-    trash: (nodes) => trash(nodes === "chosen" ? chosen : [nodes]),
+    trash: (node) => trash([node]),
+    trashChosen: (node) => trash(chosen.length > 0 ? chosen : [node]),
     startRename: (node) => setRenamed(keyOf(node)),
     rename,
     copy: () => toClip("copy"),
@@ -184,121 +211,141 @@ export function FolderView(props: {
     over: (node, event) => target.over(node.path, event),
     drop: (node, event) => target.drop(node.path, event),
   };
-  const cut = useMemo(() => new Set(clip?.act === "move" ? clip.nodes.map(keyOf) : []), [clip]);
+  const cut = useMemo(
+    () => new Set([...(clip?.act === "move" ? clip.nodes.map(keyOf) : []), ...leaving]),
+    [clip, leaving],
+  );
   const onlyFiles = chosen.every(isFile);
   return (
     <>
-      <div className={chosen.length > 0 ? "folder-bar selection" : "folder-bar"}>
-        <Crumbs folder={folder} target={target} />
-        {chosen.length > 0 ? (
-          // In the place of the others, so that nothing moves when a file is chosen.
-          <div className="row" role="region" aria-label="Chosen files">
-            <strong role="status">{chosenWords(chosen)}</strong>
-            {onlyFiles && (
-              <Act
-                icon="share"
-                name="Share"
-                onClick={() =>
-                  props.onShare({
-                    kind: "files",
-                    cids: chosen.map((n) => n.cid ?? ""),
-                    names: chosen.map((n) => n.name),
-                    paths: chosen.map((n) => n.path),
-                  })
-                }
-              />
-            )}
-            {chosen.length === 1 && (
-              <Act
-                icon="pencil"
-                name="Rename"
-                onClick={() => setRenamed(chosen[0] ? keyOf(chosen[0]) : "")}
-              />
-            )}
-            <Act icon="folder" name="Move" onClick={() => setAsking("move")} />
-            <Act icon="copy" name="Copy" onClick={() => setAsking("copy")} />
-            <Act icon="trash" name="Trash" isDanger onClick={() => trash(chosen)} />
-            <Act icon="close" name="Clear" onClick={clear} />
-          </div>
-        ) : (
-          <div className="row">
-            {clip && (
-              <button type="button" className="quiet" title="Paste (Ctrl+V)" onClick={paste}>
-                <Icon name="clip" /> Paste {plural(clip.nodes.length, "entry", "entries")}
-              </button>
-            )}
-            <button type="button" className="quiet" onClick={() => setAsking("folder")}>
-              <Icon name="plus" /> New folder
-            </button>
-            <button
-              type="button"
-              className="quiet"
-              onClick={() => props.onShare({ kind: "folder", path: folder })}
-            >
-              <Icon name="share" /> Share this folder
-            </button>
-          </div>
-        )}
-      </div>
-      <section
-        ref={place}
-        className="card table"
-        tabIndex={-1}
+      <div
         onFocus={() => {
-          isUsed.current = true;
+          isInside.current = true;
         }}
-        onKeyDown={(event) => {
-          if (!isEmpty) return;
-          if (event.key === "Backspace") up();
-          if (event.key === "v" && (event.ctrlKey || event.metaKey)) paste();
+        onBlur={(event) => {
+          const { target, currentTarget, relatedTarget } = event;
+          if (relatedTarget) {
+            // A dialog of this folder gives the focus back.
+            isInside.current =
+              currentTarget.contains(relatedTarget) || relatedTarget.closest("dialog") !== null;
+            return;
+          }
+          // Who clicks beside everything has left; what goes away with the focus gives it on.
+          setTimeout(() => {
+            if (target.isConnected && document.activeElement === document.body)
+              isInside.current = false;
+          });
         }}
-        aria-busy={!list && !error}
-        aria-label={`Files in ${folder}`}
       >
-        <Problem error={refusal || error} />
-        {!list ? (
-          !error && <Skeleton lines={4} label="Reading the folder" />
-        ) : list.length === 0 ? (
-          <div className="nothing">
-            <Icon name="folder" />
-            <p>{folder === "/" ? "No files yet." : "This folder is empty."}</p>
-            <p className="soft small">
-              Upload some, or drop files and folders anywhere on this page.
-            </p>
-          </div>
-        ) : (
-          <FileGrid
-            label={`Files in ${folder}`}
-            list={list}
-            selection={selection}
-            onSelection={setSelection}
-            takesFocus={arrival !== undefined}
-            cut={cut}
-            renamed={renamed}
-            acts={acts}
-            thumbnails={thumbnails}
-          />
-        )}
-      </section>
+        <div className={chosen.length > 0 ? "folder-bar selection" : "folder-bar"}>
+          <Crumbs folder={folder} target={target} />
+          {chosen.length > 0 ? (
+            // In the place of the others, so that nothing moves when a file is chosen.
+            <div className="row" role="region" aria-label={say("files.chosenFiles")}>
+              <strong role="status">{chosenWords(chosen)}</strong>
+              {onlyFiles && (
+                <Act
+                  icon="share"
+                  name={say("files.share")}
+                  onClick={() =>
+                    props.onShare({
+                      kind: "files",
+                      cids: chosen.map((n) => n.cid ?? ""),
+                      names: chosen.map((n) => n.name),
+                      paths: chosen.map((n) => n.path),
+                    })
+                  }
+                />
+              )}
+              {chosen.length === 1 && (
+                <Act
+                  icon="pencil"
+                  name={say("files.rename")}
+                  onClick={() => setRenamed(chosen[0] ? keyOf(chosen[0]) : "")}
+                />
+              )}
+              <Act icon="folder" name={say("files.move")} onClick={() => setAsking("move")} />
+              <Act icon="copy" name={say("files.copy")} onClick={() => setAsking("copy")} />
+              <Act icon="trash" name={say("files.trash")} isDanger onClick={() => trash(chosen)} />
+              <Act icon="close" name={say("files.clear")} onClick={clear} />
+            </div>
+          ) : (
+            <div className="row">
+              {clip && (
+                <button
+                  type="button"
+                  className="quiet"
+                  title={say("files.pasteKey")}
+                  onClick={paste}
+                >
+                  <Icon name="clip" /> {say("files.paste", { n: clip.nodes.length })}
+                </button>
+              )}
+              <button type="button" className="quiet" onClick={() => setAsking("folder")}>
+                <Icon name="plus" /> {say("files.newFolder")}
+              </button>
+              <button
+                type="button"
+                className="quiet"
+                onClick={() => props.onShare({ kind: "folder", path: folder })}
+              >
+                <Icon name="share" /> {say("files.shareFolder")}
+              </button>
+            </div>
+          )}
+        </div>
+        <section
+          ref={place}
+          className="card table"
+          tabIndex={-1}
+          onKeyDown={(event) => {
+            if (!isEmpty) return;
+            if (event.key === "Backspace") up();
+            if (event.key === "v" && (event.ctrlKey || event.metaKey)) paste();
+          }}
+          aria-busy={!list && !error}
+          aria-label={say("files.filesIn", { folder })}
+        >
+          <Problem error={error} />
+          {!list ? (
+            !error && <Skeleton lines={4} label={say("files.readingFolder")} />
+          ) : list.length === 0 ? (
+            <div className="nothing">
+              <Icon name="folder" />
+              <p>{say(folder === "/" ? "files.noFiles" : "files.emptyFolder")}</p>
+              <p className="soft small">{say("files.uploadSome")}</p>
+            </div>
+          ) : (
+            <FileGrid
+              label={say("files.filesIn", { folder })}
+              list={list}
+              selection={selection}
+              onSelection={setSelection}
+              isInside={isInside}
+              cut={cut}
+              renamed={renamed}
+              acts={acts}
+              thumbnails={props.thumbnails}
+            />
+          )}
+        </section>
+      </div>
       {list && list.length > 100 && (
         <p className="soft small" role="status">
-          {plural(list.length, "entry", "entries")}
-          {isPartial
-            ? ", and more are read."
-            : isCut
-              ? ". There are more, which are not shown."
-              : "."}
+          {say(isPartial ? "files.countPartial" : isCut ? "files.countCut" : "files.count", {
+            n: list.length,
+          })}
         </p>
       )}
       {asking === "folder" && (
         <AskDialog
-          title="New folder"
-          act="Make it"
-          field={{ label: "Name of the new folder", value: "" }}
+          title={say("files.newFolder")}
+          act={say("files.makeIt")}
+          field={{ label: say("files.newFolderName"), value: "" }}
           onAct={async (name) => {
             const path = within(folder, name.replaceAll("/", " ").trim());
             await files.makeFolder(path);
-            onFolder(path);
+            onFolder(path, { from: "" });
           }}
           onClose={() => setAsking(undefined)}
         />
@@ -338,10 +385,9 @@ function Act(props: {
 
 /** "2 files chosen", "3 entries chosen". */
 function chosenWords(nodes: TreeNode[]): string {
-  const what = nodes.every(isFile)
-    ? plural(nodes.length, "file")
-    : plural(nodes.length, "entry", "entries");
-  return `${what} chosen`;
+  return say(nodes.every(isFile) ? "files.filesChosen" : "files.entriesChosen", {
+    n: nodes.length,
+  });
 }
 
 /** Whether all is known that a file's page needs. */

@@ -6,6 +6,10 @@ import type { DocumentLook } from "./api";
 import { CellTable, DocumentView } from "./DocumentView";
 import { kindOf, textShown, type Kind } from "./kinds";
 import { readTable } from "./table";
+import { say } from "../../words";
+
+/** Lines of a text that are drawn; a file of nothing but ends of lines would stop the page. */
+const linesShown = 5000;
 
 /** What was loaded of a file. */
 type Loaded = { text: string } | { address: string } | { look: DocumentLook };
@@ -44,14 +48,14 @@ export function Preview(props: {
     return (
       <div className="preview no-preview">
         <Icon name="file" />
-        <p className="soft small">No preview for files of this kind or size.</p>
+        <p className="soft small">{say("files.noPreview")}</p>
       </div>
     );
   }
-  if (!loaded) return <Skeleton lines={3} label="Loading the preview" />;
-  const label = `Preview of ${name}`;
+  if (!loaded) return <Skeleton lines={3} label={say("files.loadingPreview")} />;
+  const label = say("files.previewOf", { name });
   const note = "text" in loaded && size > textShown && (
-    <p className="soft small">This is the beginning, of {bytes(size)}.</p>
+    <p className="soft small">{say("files.beginning", { size: bytes(size) })}</p>
   );
   if ("look" in loaded) return <DocumentView look={loaded.look} name={name} />;
   if ("text" in loaded) {
@@ -78,7 +82,7 @@ export function Preview(props: {
         <iframe className="preview-pdf" title={label} src={address} />
         {props.look && (
           <button type="button" className="quiet" onClick={() => setRead(true)}>
-            <Icon name="file" /> Show as text
+            <Icon name="file" /> {say("files.showAsText")}
           </button>
         )}
       </>
@@ -129,18 +133,17 @@ function useLoaded(
 }
 
 function Lines({ text, label }: { text: string; label: string }) {
+  const lines = text.replace(/\n$/, "").split("\n", linesShown + 1);
   return (
     <div className="preview" role="region" aria-label={label} tabIndex={0}>
       <ol>
-        {text
-          .replace(/\n$/, "")
-          .split("\n")
-          .map((line, i) => (
-            <li key={i}>
-              <code>{line}</code>
-            </li>
-          ))}
+        {lines.slice(0, linesShown).map((line, i) => (
+          <li key={i}>
+            <code dir="auto">{line}</code>
+          </li>
+        ))}
       </ol>
+      {lines.length > linesShown && <p className="soft small">{say("files.firstLines")}</p>}
     </div>
   );
 }
@@ -150,7 +153,7 @@ function TableText({ text, label }: { text: string; label: string }) {
   return (
     <div className="preview document" role="region" aria-label={label} tabIndex={0}>
       <CellTable rows={rows} />
-      {isCut && <p className="soft small">These are the first rows and columns.</p>}
+      {isCut && <p className="soft small">{say("files.firstRows")}</p>}
     </div>
   );
 }

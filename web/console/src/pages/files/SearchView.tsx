@@ -1,11 +1,12 @@
 import { keepPreviousData } from "@tanstack/react-query";
 import { useAsked } from "../../shell/asked";
-import { plural, short } from "../../shell/format";
+import { short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { markedAnywhere } from "@castalia/oracles-ui/parts";
 import { Problem } from "../../shell/Problem";
 import type { Files } from "./api";
 import { places, type Place } from "./found";
+import { say } from "../../words";
 
 interface Found {
   text: string;
@@ -41,20 +42,25 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
   return (
     <section
       className="card hits"
-      aria-label="Search results"
+      aria-label={say("files.searchResults")}
       aria-busy={!found || found.text !== text}
     >
       <p className="soft small" role="status">
         {found
-          ? `${plural(found.places.length, "hit")} for “${found.text}”` +
-            (found.behind > 0 ? `; ${plural(found.behind, "change")} not read yet` : "")
-          : "Searching…"}
+          ? found.behind > 0
+            ? say("files.hitsBehind", {
+                n: found.places.length,
+                text: found.text,
+                behind: found.behind,
+              })
+            : say("files.hits", { n: found.places.length, text: found.text })
+          : say("files.searching")}
       </p>
       {found?.places.length === 0 && (
         <div className="nothing">
           <Icon name="search" />
-          <p>Nothing found.</p>
-          <p className="soft small">New files take a moment to be indexed.</p>
+          <p>{say("files.nothingFound")}</p>
+          <p className="soft small">{say("files.indexing")}</p>
         </div>
       )}
       <ol className="plain">
@@ -62,7 +68,7 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
           <li key={place.key}>
             <button type="button" className="quiet name" onClick={() => props.onOpen(place.path)}>
               <Icon name="file" />
-              <span>
+              <span dir="auto">
                 <Marked text={place.path.slice(1)} words={place.lines ? "" : found.text} />
               </span>
             </button>
@@ -70,7 +76,7 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
               {[linesOf(place), versionOf(place, found)].filter(Boolean).join(" · ")}
             </span>
             {place.preview && (
-              <pre className="hit">
+              <pre className="hit" dir="auto">
                 <Marked text={place.preview} words={found.text} />
               </pre>
             )}
@@ -89,13 +95,14 @@ function Marked({ text, words }: { text: string; words: string }) {
 
 function linesOf({ lines }: Place): string {
   if (!lines) return "";
-  return lines[0] === lines[1] ? `line ${lines[0]}` : `lines ${lines[0]} to ${lines[1]}`;
+  const [from, to] = lines.map(String) as [string, string];
+  return from === to ? say("files.line", { line: from }) : say("files.lines", { from, to });
 }
 
 function versionOf({ path, cid }: Place, { newest }: Found): string {
   const file = newest.get(path);
   if (!file) return "";
   return file.cid === cid
-    ? `version ${file.version}, the newest`
-    : `an older version, ${short(cid)}`;
+    ? say("files.newestVersion", { version: String(file.version) })
+    : say("files.olderVersion", { cid: short(cid) });
 }

@@ -9,8 +9,11 @@ import { Problem } from "../../shell/Problem";
 import type { Files } from "./api";
 import { codeOf, linkAddress, rememberLink } from "./links";
 import { inWords, makeShare, plainPath, type MadeShare, type Offer } from "./grant";
+import { say } from "../../words";
 
 export type Chosen = Offer["what"];
+
+const didExample = "did:key:…";
 
 /** Makes a link or a delegation, and says in words what it grants before it is made. */
 export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () => void }) {
@@ -56,20 +59,23 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
   const code = made && codeOf(made.link);
   const title =
     chosen.kind === "folder"
-      ? `Share ${chosen.path === "/" ? "all files" : chosen.path}`
-      : `Share ${chosen.names.length === 1 ? chosen.names[0] : `${chosen.names.length} files`}`;
+      ? chosen.path === "/"
+        ? say("files.shareAll")
+        : say("files.shareWhat", { what: chosen.path })
+      : chosen.names.length === 1
+        ? say("files.shareWhat", { what: chosen.names[0] ?? "" })
+        : say("files.shareFiles", { n: chosen.names.length });
   return (
     <Dialog title={title} onClose={props.onClose}>
       <form className="stack" onSubmit={make}>
         {made ? (
           <p className="made-note">
-            <Icon name="check" />{" "}
-            {who === "did" ? "The link for that DID is ready." : "The link is ready."}
+            <Icon name="check" /> {say(who === "did" ? "files.didLinkReady" : "files.linkReady")}
           </p>
         ) : (
           <>
             <fieldset>
-              <legend>With whom</legend>
+              <legend>{say("files.withWhom")}</legend>
               <label className="choice">
                 <input
                   type="radio"
@@ -77,7 +83,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                   checked={who === "link"}
                   onChange={() => setWho("link")}
                 />
-                Anyone who has the link
+                {say("files.withLink")}
               </label>
               {plain !== undefined && (
                 <label className="choice">
@@ -87,7 +93,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                     checked={who === "plain"}
                     onChange={() => setWho("plain")}
                   />
-                  Anyone, also without this page
+                  {say("files.withPlain")}
                 </label>
               )}
               <label className="choice">
@@ -97,7 +103,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                   checked={who === "did"}
                   onChange={() => setWho("did")}
                 />
-                One DID only
+                {say("files.withDid")}
               </label>
               {chosen.kind === "folder" && (
                 <label className="choice">
@@ -107,15 +113,15 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                     checked={who === "upload"}
                     onChange={() => setWho("upload")}
                   />
-                  Others send files here
+                  {say("files.withUploads")}
                 </label>
               )}
               {who === "did" && (
                 <label>
-                  Reader&apos;s DID
+                  {say("files.readersDid")}
                   <input
                     value={did}
-                    placeholder="did:key:…"
+                    placeholder={didExample}
                     autoComplete="off"
                     onChange={(event) => setDid(event.target.value)}
                   />
@@ -123,21 +129,21 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
               )}
             </fieldset>
             <fieldset className="pair">
-              <legend className="visually-hidden">Limits</legend>
+              <legend className="visually-hidden">{say("files.limits")}</legend>
               <label>
-                For how long
+                {say("files.howLong")}
                 <select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
-                  <option value={1}>an hour</option>
-                  <option value={24}>a day</option>
-                  <option value={168}>a week</option>
-                  <option value={720}>30 days</option>
-                  <option value={8760}>a year</option>
+                  <option value={1}>{say("files.anHour")}</option>
+                  <option value={24}>{say("files.aDay")}</option>
+                  <option value={168}>{say("files.aWeek")}</option>
+                  <option value={720}>{say("shell.days", { n: 30 })}</option>
+                  <option value={8760}>{say("files.aYear")}</option>
                 </select>
               </label>
               {who === "upload" ? (
                 <>
                   <label>
-                    How much
+                    {say("files.howMuch")}
                     <select
                       value={maxBytes}
                       onChange={(event) => setMaxBytes(Number(event.target.value))}
@@ -150,7 +156,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                     </select>
                   </label>
                   <label>
-                    How many files
+                    {say("files.howManyFiles")}
                     <select
                       value={maxFiles}
                       onChange={(event) => setMaxFiles(Number(event.target.value))}
@@ -165,22 +171,22 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                 </>
               ) : (
                 <label>
-                  How often
+                  {say("files.howOften")}
                   <select
                     value={maxUses}
                     onChange={(event) => setMaxUses(Number(event.target.value))}
                   >
-                    <option value={0}>no limit</option>
-                    <option value={1}>once</option>
-                    <option value={10}>10 times</option>
-                    <option value={100}>100 times</option>
+                    <option value={0}>{say("files.noLimit")}</option>
+                    <option value={1}>{say("files.once")}</option>
+                    <option value={10}>{say("files.times", { n: 10 })}</option>
+                    <option value={100}>{say("files.times", { n: 100 })}</option>
                   </select>
                 </label>
               )}
             </fieldset>
           </>
         )}
-        <section className="grant" aria-label="What it grants" aria-live="polite">
+        <section className="grant" aria-label={say("files.whatItGrants")} aria-live="polite">
           <ul>
             {words.grants.map((line) => (
               <li key={line} className="yes">
@@ -197,9 +203,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
         <Problem error={error} />
         {made ? (
           <div className="made" role="status">
-            <label htmlFor="made-link">
-              {who === "did" ? "The link for that DID" : "The link"}
-            </label>
+            <label htmlFor="made-link">{say(who === "did" ? "files.didLink" : "files.link")}</label>
             <div className="row nowrap">
               <input
                 id="made-link"
@@ -208,33 +212,33 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                 value={made.link}
                 onFocus={(event) => event.target.select()}
               />
-              <CopyButton text={made.link} label="Copy the link" />
+              <CopyButton text={made.link} label={say("files.copyLink")} />
             </div>
             {code && (
               <p className="made-code">
-                <img src={code} alt="QR code of the address" width={180} height={180} />
+                <img src={code} alt={say("files.qrCode")} width={180} height={180} />
               </p>
             )}
             {made.delegation && (
               <details>
-                <summary className="small soft">The delegation itself, for programs</summary>
+                <summary className="small soft">{say("files.delegationItself")}</summary>
                 <div className="row nowrap">
                   <pre
                     className="token grow"
                     role="region"
-                    aria-label="The delegation"
+                    aria-label={say("files.delegation")}
                     tabIndex={0}
                   >
                     {made.delegation}
                   </pre>
-                  <CopyButton text={made.delegation} label="Copy the delegation" />
+                  <CopyButton text={made.delegation} label={say("files.copyDelegation")} />
                 </div>
               </details>
             )}
           </div>
         ) : (
           <button type="submit" className="primary wide" disabled={!ready || isBusy}>
-            <Icon name="share" /> Make the link
+            <Icon name="share" /> {say("files.makeLink")}
           </button>
         )}
       </form>

@@ -1,6 +1,6 @@
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import type { Progress, Upload } from "./uploads";
+import { say } from "../../words";
 
 /** Lines of the list; the others are counted. */
 const most = 20;
@@ -20,43 +20,57 @@ export function UploadList(props: {
   // What needs an answer is never counted away.
   const shown = [...uploads.filter((u) => u.error !== undefined), ...moving].slice(0, most);
   return (
-    <section className="card uploads" aria-label="Uploads">
+    <section className="card uploads" aria-label={say("files.uploads")}>
       {!isOne && (
         <div className="upload-all">
           <div className="upload-line">
             <strong className="grow">
-              {plural(progress.finished, "file")} of {progress.files.toLocaleString("en")}
-              {failed > 0 && `, ${failed} failed`}
+              {failed > 0
+                ? say("files.uploadedFailed", {
+                    finished: progress.finished,
+                    all: progress.files,
+                    failed,
+                  })
+                : say("files.uploaded", { finished: progress.finished, all: progress.files })}
             </strong>
             <button type="button" onClick={props.stopAll}>
-              Stop all
+              {say("files.stopAll")}
             </button>
           </div>
-          <progress value={progress.finished} max={progress.files} aria-label="All uploads" />
+          <progress
+            value={progress.finished}
+            max={progress.files}
+            aria-label={say("files.allUploads")}
+          />
         </div>
       )}
       <ul className="plain">
         {shown.map((u) => {
           const name = u.path.slice(1);
           return (
-            <li key={u.path}>
+            <li key={u.id}>
               <div className="upload-line">
-                <span className="grow path-cell">{name}</span>
+                <span className="grow path-cell" dir="auto">
+                  {name}
+                </span>
                 {u.error === undefined && (
                   <span className="soft small nobreak">{Math.round(u.share * 100)} %</span>
                 )}
                 <button
                   type="button"
                   className="quiet"
-                  aria-label={`${u.error === undefined ? "Stop the upload of" : "Forget"} ${name}`}
-                  title={u.error === undefined ? "Stop" : "Forget"}
+                  aria-label={say(
+                    u.error === undefined ? "files.stopUpload" : "files.forgetUpload",
+                    { name },
+                  )}
+                  title={say(u.error === undefined ? "files.stop" : "files.forget")}
                   onClick={u.stop}
                 >
                   <Icon name="close" />
                 </button>
               </div>
               {u.error === undefined ? (
-                <progress value={u.share} aria-label={`Upload of ${name}`} />
+                <progress value={u.share} aria-label={say("files.uploadOf", { name })} />
               ) : (
                 <div className="upload-line">
                   <p role="alert" className="bad small grow">
@@ -65,10 +79,10 @@ export function UploadList(props: {
                   <button
                     type="button"
                     className="nobreak"
-                    aria-label={`Try ${name} again`}
+                    aria-label={say("files.tryOne", { name })}
                     onClick={u.again}
                   >
-                    Try again
+                    {say("shell.tryAgain")}
                   </button>
                 </div>
               )}
@@ -76,8 +90,10 @@ export function UploadList(props: {
           );
         })}
       </ul>
-      {uploads.length > most && <p className="soft small">and {uploads.length - most} more</p>}
-      {waiting > 0 && <p className="soft small">{plural(waiting, "more file")} in the queue</p>}
+      {uploads.length > most && (
+        <p className="soft small">{say("files.andMore", { n: uploads.length - most })}</p>
+      )}
+      {waiting > 0 && <p className="soft small">{say("files.inQueue", { n: waiting })}</p>}
     </section>
   );
 }

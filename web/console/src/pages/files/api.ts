@@ -1,5 +1,7 @@
 import { fileToken, type Session } from "../../identity/session";
 import { namePatterns } from "./found";
+import type { Onto } from "./transfer";
+import { say } from "../../words";
 
 export interface FileRecord {
   id: string;
@@ -120,14 +122,31 @@ export class FilesError extends Error {
 /** What became of many files: those with which it was done, and the first refusal. */
 export interface BatchResult {
   done: string[];
-  failed?: FilesError;
+  failed?: Error;
 }
 
 const at = encodeURIComponent;
 
+/** Asks for the first bytes, where a limit is given. */
+function first(limit: number | undefined): Record<string, string> {
+  return limit === undefined ? {} : { Range: `bytes=0-${limit - 1}` };
+}
+
+function answered(status: number): string {
+  return say("shell.serverAnswered", { status: String(status) });
+}
+
+/** Whether a file is at a path, or below it. */
+function isAt(file: FileRecord, path: string): boolean {
+  return file.path === path || file.path.startsWith(`${path}/`);
+}
+
 /** Files in one answer, and in all answers to one question. */
 const page = 200;
 const most = 2000;
+
+/** Files of the trash in which something is looked for that came there just now. */
+const newest = 1000;
 
 /** Files in one request that does something with them. */
 const batch = 500;
@@ -154,14 +173,14 @@ export class Files {
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
       const body = (await reply.json().catch(() => ({}))) as { message?: string; error?: string };
-      const message = body.message ?? `The server answered ${reply.status}`;
+      const message = body.message ?? answered(reply.status);
       throw new FilesError(reply.status, message, body.error);
     }
     return reply;
   }
 
-  async #json<T>(path: string): Promise<T> {
-    return (await (await this.request(path)).json()) as T;
+  async #json<T>(path: string, init?: RequestInit): Promise<T> {
+    return (await (await this.request(path, init)).json()) as T;
   }
 
   async #send(method: string, path: string, body?: unknown): Promise<Response> {
@@ -191,13 +210,25 @@ export class Files {
     folder: string,
     after: string,
     limit: number,
+    signal: AbortSignal,
   ): Promise<{ nodes: TreeNode[]; next?: string }> {
     const from = after ? `&after=${at(after)}` : "";
-    return this.#json(`/tree?path=${at(folder)}&limit=${limit}${from}`);
+    return this.#json(`/tree?path=${at(folder)}&limit=${limit}${from}`, { signal });
   }
 
-  async trash(): Promise<FileRecord[]> {
-    return (await this.#json<{ files: FileRecord[] }>("/trash?limit=200")).files;
+  /** The newest of what was thrown away, and whether there is more. */
+  async trash(): Promise<{ list: FileRecord[]; isCut: boolean }> {
+    const list: FileRecord[] = [];
+    for await (const file of this.#trashed()) {
+      if (list.length >= newest) return { list, isCut: true };
+      list.push(file);
+    }
+    return { list, isCut: false };
+  }
+
+  /** Brings a file back to another place. */
+  async restoreTo(id: string, path: string): Promise<void> {
+    await this.#send("POST", `/files/${at(id)}/restore?path=${at(path)}`);
   }
 
   stat(path: string): Promise<FileRecord> {
@@ -243,18 +274,22 @@ export class Files {
     return this.#json("/usage");
   }
 
-  /** Does something with many files, a few hundred in one request. */
+  /** Does something with many files, a few hundred in one request; what was done is said also when the rest fails. */
   async #batch(act: string, ids: string[]): Promise<BatchResult> {
     const out: BatchResult = { done: [] };
     for (let from = 0; from < ids.length; from += batch) {
       const body = { ids: ids.slice(from, from + batch) };
-      const reply = await this.#send("POST", `/batch/${act}`, body);
-      const { results } = (await reply.json()) as {
-        results: { id: string; ok: boolean; status: number; error?: string }[];
-      };
+      let results: { id: string; ok: boolean; status: number; error?: string }[];
+      try {
+        const reply = await this.#send("POST", `/batch/${act}`, body);
+        ({ results } = (await reply.json()) as { results: typeof results });
+      } catch (cause) {
+        out.failed ??= cause instanceof Error ? cause : new Error(String(cause));
+        return out;
+      }
       for (const { id, ok, status, error } of results) {
         if (ok) out.done.push(id);
-        else out.failed ??= new FilesError(status, error ?? `The server answered ${status}`);
+        else out.failed ??= new FilesError(status, error ?? answered(status));
       }
     }
     return out;
@@ -288,22 +323,38 @@ export class Files {
     return this.#all("restore", ids);
   }
 
-  /** Brings a folder back that was thrown away in one act: the newest of its name in the trash. */
-  async restoreFolder(path: string): Promise<void> {
+  /** When what is in the trash of a path, itself or below it, came there last; looked for among the newest. */
+  async lastTrashed(path: string): Promise<string | undefined> {
+    let looked = 0;
+    for await (const file of this.#trashed()) {
+      if (isAt(file, path)) return file.trashedAt;
+      if (++looked >= newest) return undefined;
+    }
+    return undefined;
+  }
+
+  /**
+   * Brings back what came from a path into the trash in one act, and nothing that came there before
+   * or later. A folder in which there was nothing is made again.
+   */
+  async restoreAt(path: string, when: string | undefined): Promise<void> {
+    if (when === undefined) return this.makeFolder(path);
     const ids: string[] = [];
-    let when: string | undefined;
+    for await (const file of this.#trashed()) {
+      if ((file.trashedAt ?? "") < when) break; // the newest come first
+      if (file.trashedAt === when && isAt(file, path)) ids.push(file.id);
+    }
+    await this.restore(ids);
+  }
+
+  async *#trashed(): AsyncGenerator<FileRecord & { trashedAt?: string }> {
     for (let offset = 0; ; offset += page) {
       const { files } = await this.#json<{ files: (FileRecord & { trashedAt?: string })[] }>(
         `/trash?limit=${page}&offset=${offset}`,
       );
-      const below = files.filter((f) => f.path.startsWith(`${path}/`));
-      when ??= below[0]?.trashedAt;
-      ids.push(...below.filter((f) => f.trashedAt === when).map((f) => f.id));
-      const last = files.at(-1)?.trashedAt ?? "";
-      if (files.length < page || (when !== undefined && last < when)) break;
+      yield* files;
+      if (files.length < page) return;
     }
-    if (ids.length === 0) return this.makeFolder(path);
-    await this.restore(ids);
   }
 
   async restoreVersion(id: string, version: number): Promise<void> {
@@ -315,19 +366,18 @@ export class Files {
     await this.#all("purge", ids);
   }
 
-  async move(from: string, to: string, overwrite = false): Promise<void> {
-    await this.#send("POST", "/move", { from, to, overwrite });
+  async move(from: string, to: string, onto: Onto = "nothing"): Promise<void> {
+    await this.#send("POST", "/move", { from, to, onto });
   }
 
-  async copy(from: string, to: string, overwrite = false): Promise<void> {
-    await this.#send("POST", "/copy", { from, to, overwrite });
+  async copy(from: string, to: string, onto: Onto = "nothing"): Promise<void> {
+    await this.#send("POST", "/copy", { from, to, onto });
   }
 
   /** The content of a file, or its first bytes. */
   async content(id: string, version?: number, limit?: number): Promise<Blob> {
     const tail = version === undefined ? "content" : `versions/${version}/content`;
-    const headers = limit === undefined ? {} : { Range: `bytes=0-${limit - 1}` };
-    return (await this.request(`/files/${at(id)}/${tail}`, { headers })).blob();
+    return (await this.request(`/files/${at(id)}/${tail}`, { headers: first(limit) })).blob();
   }
 
   /** What a document says, read by the server. */
@@ -342,8 +392,8 @@ export class Files {
     return (await this.request(`/files/${at(id)}/thumbnail`)).blob();
   }
 
-  async byCid(cid: string): Promise<Blob> {
-    return (await this.request(`/cid/${at(cid)}`)).blob();
+  async byCid(cid: string, limit?: number): Promise<Blob> {
+    return (await this.request(`/cid/${at(cid)}`, { headers: first(limit) })).blob();
   }
 
   async byPath(path: string): Promise<Blob> {

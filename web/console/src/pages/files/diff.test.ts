@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diff, hunks, pairs, type Line } from "./diff";
+import { cutTo, diff, hunks, pairs, type Line } from "./diff";
 
 const drawn = (lines: Line[]) =>
   lines.map(({ kind, text }) => ({ same: " ", gone: "-", new: "+" })[kind] + text);
@@ -54,4 +54,16 @@ test("what is the same far from any difference is counted", () => {
   expect(
     hunks(diff(text("x"), text("y")), 1).map((h) => (Array.isArray(h) ? drawn(h) : h)),
   ).toEqual([9, [" 9", "-x", "+y", " 0"], 9]);
+});
+
+test("a difference after thousands of lines that are alike is shown, and many are cut", () => {
+  const text = (last: string) => `${"same\n".repeat(9000)}${last}\n`;
+  const { parts, isCut } = cutTo(hunks(diff(text("before"), text("after"))), 100);
+  expect(parts[0]).toBe(8997);
+  expect(JSON.stringify(parts[1])).toContain("after");
+  expect(isCut).toBe(false);
+  const numbered = (from: number) => Array.from({ length: 200 }, (_, i) => from + i).join("\n");
+  const many = cutTo(hunks(diff(numbered(0), numbered(1000))), 100);
+  expect(many.isCut).toBe(true);
+  expect(many.parts.flat()).toHaveLength(100);
 });

@@ -128,3 +128,18 @@ export function hunks(lines: Line[], around = 3): (Line[] | number)[] {
   });
   return out;
 }
+
+/** So many lines of them, those left out not counted, and whether there are more. */
+export function cutTo(parts: (Line[] | number)[], most: number) {
+  const out: (Line[] | number)[] = [];
+  let room = most;
+  for (const part of parts) {
+    if (room === 0) return { parts: out, isCut: true };
+    const some = Array.isArray(part) ? part.slice(0, room) : part;
+    out.push(some);
+    if (!Array.isArray(part) || !Array.isArray(some)) continue;
+    if (some.length < part.length) return { parts: out, isCut: true };
+    room -= some.length;
+  }
+  return { parts: out, isCut: false };
+}

@@ -6,7 +6,8 @@ import {
   type Capability,
 } from "@castalia/oracles-client/wallet";
 import type { Session } from "../../identity/session";
-import { bytes, plural } from "../../shell/format";
+import { bytes } from "../../shell/format";
+import { say } from "../../words";
 
 /** What somebody is about to be given. */
 export interface Offer {
@@ -38,78 +39,72 @@ export function capabilityOf(did: string, offer: Offer): Capability {
 }
 
 function period(hours: number): string {
-  if (hours % 24 === 0) return hours === 24 ? "one day" : plural(hours / 24, "day");
-  return hours === 1 ? "one hour" : plural(hours, "hour");
+  return hours % 24 === 0
+    ? say("files.forDays", { n: hours / 24 })
+    : say("files.forHours", { n: hours });
 }
 
 /** What an offer grants and what it does not, in words. */
 export function inWords(offer: Offer): { grants: string[]; keeps: string[] } {
   if (offer.takes) return inUploadWords(offer, offer.takes);
   if (offer.isPlain) return inPlainWords(offer);
-  const who = offer.to ? "The holder of that DID" : "Whoever has the link";
+  const who = offer.to ? "did" : "link";
   const { what } = offer;
   const grants =
     what.kind === "files"
       ? [
-          `${who} can read exactly this content: ${what.names.join(", ")}.`,
-          "A newer version of a file is other content, and is not included.",
+          say("files.grantsContent", { who, names: what.names.join(", ") }),
+          say("files.grantsNoNewer"),
         ]
-      : [
-          `${who} can list and read everything in ${what.path === "/" ? "all your files" : what.path}, ` +
-            "also what you put there later.",
-        ];
+      : what.path === "/"
+        ? [say("files.grantsAll", { who })]
+        : [say("files.grantsFolder", { who, folder: what.path })];
   grants.push(endOf(offer));
   return {
     grants,
     keeps: [
-      "Nobody can change or delete anything with it.",
+      say("files.keepsUnchanged"),
       // The store names every file that holds the content, not only the chosen one.
-      what.kind === "files"
-        ? "Other content stays invisible; files with this same content are named."
-        : "Files elsewhere stay invisible.",
-      "You can end it at any time under Links.",
+      say(what.kind === "files" ? "files.keepsOtherContent" : "files.keepsElsewhere"),
+      say("files.endAnyTime"),
     ],
   };
 }
 
 function endOf({ hours, maxUses }: Offer): string {
-  return (
-    `It ends after ${period(hours)}` +
-    (maxUses > 0 ? `, or when it has been read ${plural(maxUses, "time")}.` : ".")
-  );
+  return maxUses > 0
+    ? say("files.endsAfterUses", { period: period(hours), n: maxUses })
+    : say("files.endsAfter", { period: period(hours) });
 }
 
 function inPlainWords(offer: Offer): { grants: string[]; keeps: string[] } {
   const { what } = offer;
-  const shown =
+  const grants =
     what.kind === "files"
-      ? `${what.names.join(", ")}, always in its newest version`
-      : `everything in ${what.path === "/" ? "all your files" : what.path} but hidden files, also what you put there later`;
+      ? say("files.plainGrantsFile", { names: what.names.join(", ") })
+      : what.path === "/"
+        ? say("files.plainGrantsAll")
+        : say("files.plainGrantsFolder", { folder: what.path });
   return {
-    grants: [
-      `Whoever has the address can read ${shown}: in any browser, or with a program such as curl.`,
-      "The address is the secret. It stays in the histories of browsers and in the logs of servers on the way.",
-      endOf(offer),
-    ],
-    keeps: [
-      "Nobody can change or delete anything with it.",
-      "You can end it at any time under Links.",
-    ],
+    grants: [grants, say("files.addressIsSecret"), endOf(offer)],
+    keeps: [say("files.keepsUnchanged"), say("files.endAnyTime")],
   };
 }
 
 function inUploadWords({ what, hours }: Offer, takes: NonNullable<Offer["takes"]>) {
-  const folder = what.kind === "folder" && what.path !== "/" ? what.path : "your files";
+  const isFolder = what.kind === "folder" && what.path !== "/";
   return {
     grants: [
-      `Whoever has the address can send files to ${folder}: from any browser, or with curl -T.`,
-      `It ends after ${period(hours)}, ${plural(takes.maxFiles, "file")} or ${bytes(takes.maxBytes)}, whichever comes first.`,
+      isFolder
+        ? say("files.uploadGrantsFolder", { folder: what.path })
+        : say("files.uploadGrantsAll"),
+      say("files.uploadEnds", {
+        period: period(hours),
+        n: takes.maxFiles,
+        size: bytes(takes.maxBytes),
+      }),
     ],
-    keeps: [
-      "Nobody sees what is in the folder, or replaces anything there.",
-      "What is sent counts towards your quota.",
-      "You can end it at any time under Links.",
-    ],
+    keeps: [say("files.uploadKeeps"), say("files.uploadCounts"), say("files.endAnyTime")],
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TreeNode } from "./api";
-import { inOrder, merged } from "./listing";
+import { order, merged } from "./listing";
 
 const file = (name: string): TreeNode => ({ path: `/${name}`, name, type: "file" });
 const folder = (name: string): TreeNode => ({ path: `/${name}`, name, type: "folder" });
@@ -26,5 +26,5 @@ test("merging gives what sorting gives, however the pages are cut", () => {
   );
   let list: TreeNode[] = [];
   for (let i = 0; i < all.length; i += 60) list = merged(list, all.slice(i, i + 60));
-  expect(names(list)).toEqual(names([...all].sort(inOrder)));
+  expect(names(list)).toEqual(names([...all].sort(order())));
 });

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAsked } from "../../shell/asked";
+import { localeNow } from "../../words";
 import type { Files, TreeNode } from "./api";
 
 /** The first entries are on the page while the others are still read: so many at a time. */
@@ -9,12 +10,13 @@ const page = 2000;
 /** Entries of one folder that are shown; a browser draws no page that is taller. */
 const most = 200_000;
 
-const byName = new Intl.Collator("en", { numeric: true });
+type Order = (a: TreeNode, b: TreeNode) => number;
 
-/** Folders first, and what is numbered in the order of its numbers. */
-export function inOrder(a: TreeNode, b: TreeNode): number {
-  if (a.type !== b.type) return a.type === "folder" ? -1 : 1;
-  return byName.compare(a.name, b.name);
+/** Folders first, names as the reader's language orders them, and what is numbered in the order of its numbers. */
+export function order(): Order {
+  const byName = new Intl.Collator(localeNow(), { numeric: true });
+  return (a, b) =>
+    a.type === b.type ? byName.compare(a.name, b.name) : a.type === "folder" ? -1 : 1;
 }
 
 /** What a row is known by: a file and a folder may have the same path. */
@@ -27,12 +29,13 @@ export function keyOf({ path, type }: TreeNode): string {
  * same at the beginning and at the end of a large folder.
  */
 export function merged(sorted: readonly TreeNode[], some: readonly TreeNode[]): TreeNode[] {
+  const inOrder = order();
   const more = [...some].sort(inOrder);
   const out: TreeNode[][] = [];
   let from = 0;
   let run: TreeNode[] = [];
   for (const node of more) {
-    const at = placeOf(sorted, node, from);
+    const at = placeOf(sorted, node, from, inOrder);
     if (at > from) {
       out.push(run, sorted.slice(from, at));
       run = [];
@@ -44,7 +47,12 @@ export function merged(sorted: readonly TreeNode[], some: readonly TreeNode[]): 
 }
 
 /** Where a node belongs, from a place on that is not behind it. */
-function placeOf(sorted: readonly TreeNode[], node: TreeNode, from: number): number {
+function placeOf(
+  sorted: readonly TreeNode[],
+  node: TreeNode,
+  from: number,
+  inOrder: Order,
+): number {
   let low = from;
   let high = sorted.length;
   const last = sorted[high - 1];
@@ -80,7 +88,7 @@ export function useListing(files: Files, folder: string): Listing {
       const isFirst = queries.getQueryData(key) === undefined;
       let list: TreeNode[] = [];
       for (let after = ""; ;) {
-        const { nodes, next } = await files.page(folder, after, page);
+        const { nodes, next } = await files.page(folder, after, page, signal);
         signal.throwIfAborted();
         list = merged(list, nodes);
         if (!next || list.length >= most) return { list, isCut: next !== undefined };

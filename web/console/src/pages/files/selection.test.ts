@@ -16,6 +16,13 @@ test("a range goes from the anchor to where the focus is, both ways", () => {
   expect(names(down)).toEqual(["beta", "beet", "gamma"]);
   expect(names(pick(down, list, 0, "extend"))).toEqual(["alpha", "beta"]);
   expect(names(pick(nothing, list, 2, "extend"))).toEqual(["beet"]);
+  // Who came by the tabulator has chosen nothing yet, and begins where the focus is.
+  const walked = pick(nothing, list, 1, "walk");
+  const two = pick(walked, list, 2, "extend");
+  expect(names(two)).toEqual(["beta", "beet"]);
+  expect(names(pick(two, list, 0, "extend"))).toEqual(["alpha", "beta"]);
+  // Where the anchor is gone, so does whoever goes on.
+  expect(names(pick({ ...one, anchor: "/gone" }, list, 2, "extend"))).toEqual(["beta", "beet"]);
 });
 
 test("the focus walks without choosing, and one more is chosen or not", () => {
@@ -41,4 +48,6 @@ test("letters find names: one letter goes on to the next, more narrow it down", 
   expect(typedAhead(list, 2, "b")).toBe(1);
   expect(typedAhead(list, 1, "bee")).toBe(2);
   expect(typedAhead(list, 0, "x")).toBe(-1);
+  expect(typedAhead(list, 1, "bb")).toBe(2);
+  expect(typedAhead(list, 2, "bbb")).toBe(1);
 });

@@ -31,11 +31,17 @@ export function pick(was: Selection, list: readonly TreeNode[], at: number, way:
     if (!chosen.delete(active)) chosen.add(active);
     return { active, at, anchor: active, chosen };
   }
+  // Where nothing was chosen, or what was is gone, a range begins where the focus is.
   const found = list.findIndex((n) => keyOf(n) === was.anchor);
-  const from = found < 0 ? at : found;
+  const from = found >= 0 ? found : was.active === "" ? at : activeIndex(was, list);
   const range = list.slice(Math.min(from, at), Math.max(from, at) + 1);
-  const anchor = found < 0 ? active : was.anchor;
-  return { active, at, anchor, chosen: new Set(range.map(keyOf)) };
+  const anchor = list[from];
+  return {
+    active,
+    at,
+    anchor: anchor ? keyOf(anchor) : active,
+    chosen: new Set(range.map(keyOf)),
+  };
 }
 
 export function pickAll(was: Selection, list: readonly TreeNode[]): Selection {
@@ -56,8 +62,15 @@ export function picked({ chosen }: Selection, list: readonly TreeNode[]): TreeNo
   return chosen.size === 0 ? [] : list.filter((n) => chosen.has(keyOf(n)));
 }
 
-/** The row whose name begins with what was typed: the next one, when it is a single letter. */
+/** The row whose name begins with what was typed: the next one, when it is a single letter, or one again and again. */
 export function typedAhead(list: readonly TreeNode[], from: number, typed: string): number {
+  const found = beginning(list, from, typed);
+  const [first = ""] = typed;
+  const isOne = typed.length > 1 && [...typed].every((letter) => letter === first);
+  return found < 0 && isOne ? beginning(list, from, first) : found;
+}
+
+function beginning(list: readonly TreeNode[], from: number, typed: string): number {
   const begin = typed.toLowerCase();
   const start = begin.length === 1 ? from + 1 : Math.max(from, 0);
   for (let i = 0; i < list.length; i++) {

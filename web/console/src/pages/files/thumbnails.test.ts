@@ -62,3 +62,23 @@ test("what is no picture is not asked for, and one that fails has none", async (
   const failing = { thumbnail: () => Promise.reject(new Error("damaged")) } as unknown as Files;
   expect(await new Thumbnails(failing).of(picture(1))).toBeUndefined();
 });
+
+test("so many are kept, those looked at last longest, and all are let go at the end", async () => {
+  const { letGo, thumbnails } = store();
+  const revoked = vi.mocked(URL.revokeObjectURL);
+  for (let n = 0; n < 400; n++) {
+    void thumbnails.of(picture(n));
+    await letGo();
+  }
+  void thumbnails.of(picture(0));
+  void thumbnails.of(picture(400));
+  await letGo();
+  expect(revoked).toHaveBeenCalledTimes(1);
+  const first = thumbnails.of(picture(0));
+  await letGo();
+  expect(await first).toBe("blob:1");
+  expect(revoked).toHaveBeenCalledTimes(1);
+  thumbnails.clear();
+  await letGo();
+  expect(revoked).toHaveBeenCalledTimes(401);
+});

@@ -12,7 +12,7 @@ export class Thumbnails {
   readonly #files: Files;
   readonly #kept = new Map<string, Promise<string | undefined>>();
   /** The newest is asked for first: it is what is in sight. */
-  #waiting: { begin: () => void; drop: () => void }[] = [];
+  readonly #waiting: { begin: () => void; drop: () => void }[] = [];
   #busy = 0;
 
   constructor(files: Files) {
@@ -25,7 +25,12 @@ export class Thumbnails {
     if (!id || !cid || size > 32 * 1024 * 1024) return undefined;
     if (!/^image\/(png|jpeg|gif|webp)$/.test(mimeType)) return undefined;
     const known = this.#kept.get(cid);
-    if (known) return known;
+    if (known) {
+      // Those that were looked at last are kept longest.
+      this.#kept.delete(cid);
+      this.#kept.set(cid, known);
+      return known;
+    }
     const made = this.#turn(cid, async () => {
       try {
         return URL.createObjectURL(await this.#files.thumbnail(id));
@@ -36,6 +41,12 @@ export class Thumbnails {
     this.#kept.set(cid, made);
     if (this.#kept.size > most) this.#forget([...this.#kept.keys()][0] ?? "");
     return made;
+  }
+
+  /** Forgets all of them. */
+  clear(): void {
+    for (const { drop } of this.#waiting.splice(0)) drop();
+    for (const cid of [...this.#kept.keys()]) this.#forget(cid);
   }
 
   #turn(cid: string, work: () => Promise<string | undefined>): Promise<string | undefined> {

@@ -7,15 +7,42 @@ export type Policy = "replace" | "both" | "skip";
 /** Asks what becomes of them, once for all; nothing is an answer too: then nothing is done with them. */
 export type Ask = (names: string[]) => Promise<Policy | undefined>;
 
+/** Whether something may be at the destination: nothing, or what is there goes to the trash, a folder with all in it. */
+export type Onto = "nothing" | "replace";
+
 /** What moves and copies need of the store. */
 export interface Mover {
-  move: (from: string, to: string, overwrite?: boolean) => Promise<void>;
-  copy: (from: string, to: string, overwrite?: boolean) => Promise<void>;
+  move: (from: string, to: string, onto?: Onto) => Promise<void>;
+  copy: (from: string, to: string, onto?: Onto) => Promise<void>;
+  /** When what is in the trash of a path came there last; undefined when nothing of it is there. */
+  lastTrashed: (path: string) => Promise<string | undefined>;
+  /** Brings back what came from a path into the trash then. */
+  restoreAt: (path: string, when: string | undefined) => Promise<void>;
 }
 
-export interface Transferred {
-  /** What is at another place now. */
-  done: { node: TreeNode; to: string }[];
+/** What is at another place now. */
+export interface Sent {
+  node: TreeNode;
+  to: string;
+  /** What had its place before is in the trash, since then. */
+  replaced?: { when: string | undefined };
+  /** It was taken back, and what it replaced was not yet. */
+  isBack?: boolean;
+}
+
+/** What became of many things that something was to be done with. */
+export interface Ended {
+  /** What was refused, and the first refusal. */
+  failed: TreeNode[];
+  cause?: unknown;
+  /** For what no answer came: it was done, or not. */
+  unsure: TreeNode[];
+  /** What was not begun, since no answers came any more. */
+  left: TreeNode[];
+}
+
+export interface Transferred extends Ended {
+  done: Sent[];
   skipped: number;
 }
 
@@ -64,6 +91,34 @@ export async function untilFree(
 }
 
 /**
+ * Does something with each of many, a few at a time. What is refused keeps nothing else from being
+ * done; when no answers come any more, nothing else is begun.
+ */
+export async function each(
+  nodes: readonly TreeNode[],
+  act: (node: TreeNode) => Promise<void>,
+): Promise<Ended> {
+  const queue = [...nodes];
+  const ended: Ended = { failed: [], unsure: [], left: [] };
+  const work = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      try {
+        await act(next);
+      } catch (cause) {
+        ended.cause ??= cause;
+        if (cause instanceof FilesError) ended.failed.push(next);
+        else {
+          ended.unsure.push(next);
+          ended.left.push(...queue.splice(0));
+        }
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: lines }, work));
+  return ended;
+}
+
+/**
  * Moves or copies things into a folder. What meets nothing goes first; then there is one question
  * for all the others. What is copied to where it is gets a name beside itself, unasked.
  */
@@ -74,7 +129,7 @@ export async function transfer(
   folder: string,
   ask: Ask,
 ): Promise<Transferred> {
-  const done: Transferred["done"] = [];
+  const done: Sent[] = [];
   const met: TreeNode[] = [];
   async function one(node: TreeNode, policy?: Policy) {
     const to = within(folder, node.name);
@@ -85,25 +140,65 @@ export async function transfer(
       done.push({ node, to: free });
       return;
     }
+    if (policy === "replace") {
+      const when = await trashedBy(store, to, () => store[act](node.path, to, "replace"));
+      done.push({ node, to, replaced: { when } });
+      return;
+    }
     try {
-      await store[act](node.path, to, policy === "replace");
+      await store[act](node.path, to);
       done.push({ node, to });
     } catch (cause) {
-      if (policy || !isTaken(cause)) throw cause;
+      if (!isTaken(cause)) throw cause;
       met.push(node);
     }
   }
-  async function all(some: readonly TreeNode[], policy?: Policy) {
-    const queue = [...some];
-    const work = async () => {
-      for (let next = queue.shift(); next; next = queue.shift()) await one(next, policy);
-    };
-    await Promise.all(Array.from({ length: lines }, work));
-  }
-  await all(nodes);
-  if (met.length === 0) return { done, skipped: 0 };
+  const first = await each(nodes, one);
+  if (met.length === 0) return { done, skipped: 0, ...first };
   const policy = await ask(met.map((n) => n.name));
-  if (policy === undefined || policy === "skip") return { done, skipped: met.length };
-  await all(met.splice(0), policy);
-  return { done, skipped: 0 };
+  if (policy === undefined || policy === "skip") return { done, skipped: met.length, ...first };
+  const then = await each(met, (node) => one(node, policy));
+  return {
+    done,
+    skipped: 0,
+    cause: first.cause ?? then.cause,
+    failed: [...first.failed, ...then.failed],
+    unsure: [...first.unsure, ...then.unsure],
+    left: [...first.left, ...then.left],
+  };
+}
+
+/**
+ * When an act put into the trash what was at a path; undefined when nothing of it went there, as of
+ * an empty folder. What was there before is older, and is not taken for it.
+ */
+export async function trashedBy(
+  store: Pick<Mover, "lastTrashed">,
+  path: string,
+  act: () => Promise<void>,
+): Promise<string | undefined> {
+  const before = await store.lastTrashed(path);
+  await act();
+  const after = await store.lastTrashed(path);
+  return after === before ? undefined : after;
+}
+
+/**
+ * Takes moves back, the last first, and brings back what they replaced. What cannot go back stays
+ * where it is and in the list, so that it can be tried again; nothing else is touched.
+ */
+export async function takeBack(store: Mover, done: Sent[]): Promise<void> {
+  let refusal: FilesError | undefined;
+  for (const sent of [...done].reverse()) {
+    try {
+      if (!sent.isBack) await store.move(sent.to, sent.node.path);
+      sent.isBack = true;
+      if (sent.replaced) await store.restoreAt(sent.to, sent.replaced.when);
+      done.splice(done.indexOf(sent), 1);
+    } catch (cause) {
+      if (!(cause instanceof FilesError)) throw cause;
+      refusal ??= cause;
+    }
+  }
+  if (refusal) throw refusal;
 }

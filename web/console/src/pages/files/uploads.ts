@@ -7,6 +7,8 @@ import { isTaken, untilFree, type Ask, type Policy } from "./transfer";
 
 /** A file on its way. */
 export interface Upload {
+  /** Two files may be on their way to one name. */
+  id: number;
   path: string;
   share: number;
   error?: string;
@@ -24,9 +26,12 @@ export interface Progress {
 export interface Outcome {
   stored: number;
   skipped: number;
+  failed: number;
+  stopped: number;
 }
 
 interface Job {
+  id: number;
   target: string;
   file: File;
   policy?: Policy;
@@ -39,6 +44,8 @@ const lines = 3;
 const pause = 1000;
 
 const begin: Progress = { files: 0, finished: 0 };
+
+const none: Outcome = { stored: 0, skipped: 0, failed: 0, stopped: 0 };
 
 /**
  * Files on their way into the store, and how many wait for their turn. What meets a file of its
@@ -57,33 +64,34 @@ export function useUploads(
   const met = useRef<Job[]>([]);
   const busy = useRef(0);
   const told = useRef(0);
-  const outcome = useRef<Outcome>({ stored: 0, skipped: 0 });
-  const sending = useRef(new Set<() => void>());
+  const outcome = useRef<Outcome>({ ...none });
+  const sending = useRef(new Map<() => void, string>());
+  const count = useRef(0);
 
   const add = useCallback(
     (chosen: Dropped[], folder: string) => {
-      const without = (path: string) => (all: Upload[]) => all.filter((u) => u.path !== path);
+      const without = (id: number) => (all: Upload[]) => all.filter((u) => u.id !== id);
       const finish = () => setProgress((p) => ({ ...p, finished: p.finished + 1 }));
 
       async function one(job: Job) {
-        const { target, file, policy } = job;
+        const { id, target, file, policy } = job;
         const control = new AbortController();
         const { signal } = control;
         const show = (change: Partial<Upload>) =>
-          setUploads((all) => all.map((u) => (u.path === target ? { ...u, ...change } : u)));
+          setUploads((all) => all.map((u) => (u.id === id ? { ...u, ...change } : u)));
         const stop = () => {
           if (signal.aborted) return;
           control.abort();
           sending.current.delete(stop);
-          setUploads(without(target));
+          setUploads(without(id));
           void forgetUpload(files, target, file);
         };
         const again = () => {
-          setUploads(without(target));
+          setUploads(without(id));
           enter([job]);
         };
-        sending.current.add(stop);
-        setUploads((all) => [...without(target)(all), { path: target, share: 0, again, stop }]);
+        sending.current.set(stop, target);
+        setUploads((all) => [...without(id)(all), { id, path: target, share: 0, again, stop }]);
         const overwrite = asking === undefined || policy === "replace";
         const options = { signal, overwrite, onProgress: (share: number) => show({ share }) };
         try {
@@ -96,14 +104,17 @@ export function useUploads(
             await uploadFile(files, target, file, options);
           }
           outcome.current.stored++;
-          setUploads(without(target));
+          setUploads(without(id));
           finish();
         } catch (cause) {
-          if (signal.aborted) finish();
-          else if (asking && !policy && isTaken(cause)) {
+          if (signal.aborted) {
+            outcome.current.stopped++;
+            finish();
+          } else if (asking && !policy && isTaken(cause)) {
             met.current.push(job);
-            setUploads(without(target));
+            setUploads(without(id));
           } else {
+            outcome.current.failed++;
             show({ error: messageOf(cause) });
             finish();
           }
@@ -111,10 +122,16 @@ export function useUploads(
           if (!signal.aborted) sending.current.delete(stop);
         }
       }
+      /** The next one whose name no other is on its way to: the parts of two would meet. */
+      function next(): Job | undefined {
+        const taken = new Set(sending.current.values());
+        const at = queue.current.findIndex((job) => !taken.has(job.target));
+        return at < 0 ? undefined : queue.current.splice(at, 1)[0];
+      }
       async function work() {
-        for (let next = queue.current.shift(); next; next = queue.current.shift()) {
+        for (let job = next(); job; job = next()) {
           setWaiting(queue.current.length);
-          await one(next);
+          await one(job);
           if (queue.current.length > 0 && Date.now() - told.current < pause) continue;
           told.current = Date.now();
           onStored();
@@ -134,12 +151,13 @@ export function useUploads(
         if (busy.current > 0) return;
         setProgress(begin);
         asking?.onEnd(outcome.current);
-        outcome.current = { stored: 0, skipped: 0 };
+        outcome.current = { ...none };
       }
       function start(jobs: Job[]) {
         queue.current.push(...jobs);
         setWaiting(queue.current.length);
-        while (busy.current < lines && queue.current.length > 0) {
+        // Counted beforehand: a line that finds nothing to send ends before the next is begun.
+        for (let free = Math.min(lines - busy.current, queue.current.length); free > 0; free--) {
           busy.current++;
           void work();
         }
@@ -149,14 +167,23 @@ export function useUploads(
         start(jobs);
       }
       const base = folder === "/" ? "" : folder;
-      enter(chosen.map(({ path, file }) => ({ target: `${base}/${path}`, file })));
+      enter(
+        chosen.map(({ path, file }) => ({
+          id: ++count.current,
+          target: `${base}/${path}`.normalize("NFC"),
+          file,
+        })),
+      );
     },
     [files, onStored, asking],
   );
   const stopAll = useCallback(() => {
+    // Nobody is asked about what was to be stopped.
+    outcome.current.stopped += queue.current.length + met.current.length;
     queue.current = [];
+    met.current = [];
     setWaiting(0);
-    for (const stop of [...sending.current]) stop();
+    for (const stop of [...sending.current.keys()]) stop();
   }, []);
-  return { uploads, waiting, progress, add, stopAll };
+  return { uploads, waiting, progress, isBusy: progress.files > 0, add, stopAll };
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { loadKey } from "../../identity/vault";
 import { once, useAsked, useDoing } from "../../shell/asked";
-import { messageOf, plural, short, ago, bytes } from "../../shell/format";
+import { messageOf, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Mark } from "../../shell/Shell";
@@ -11,6 +11,7 @@ import { Files, FilesError, type CidRecord } from "../files/api";
 import "../files/files.css";
 import "./share.css";
 import { Preview } from "../files/Preview";
+import { Say, say } from "../../words";
 import { bearerOf, readLink, type SharedLink } from "./link";
 
 /** What a link shows to whoever has it: no account, no key of one's own. */
@@ -31,9 +32,9 @@ export default function SharePage({ serviceDid }: { serviceDid: string }) {
         <Shared link={link.found} serviceDid={serviceDid} />
       ) : (
         <section className="card">
-          <h1>This link is not complete</h1>
+          <h1>{say("share.incomplete")}</h1>
           <p className="soft">
-            {link.problem} Copy it again, with everything that follows the # sign.
+            {link.problem} {say("share.copyAgain")}
           </p>
         </section>
       )}
@@ -43,9 +44,7 @@ export default function SharePage({ serviceDid }: { serviceDid: string }) {
 
 function explained(cause: unknown): unknown {
   if (cause instanceof FilesError && (cause.status === 401 || cause.status === 403)) {
-    return new Error(
-      "This link is over: it has expired, was ended by whoever made it, or was used up.",
-    );
+    return new Error(say("share.over"));
   }
   return cause;
 }
@@ -54,9 +53,7 @@ function explained(cause: unknown): unknown {
 async function open(link: SharedLink, serviceDid: string) {
   const key = link.key ?? (await loadKey());
   if (!key || key.did !== link.token.audience) {
-    throw new Error(
-      `This link is for ${short(link.token.audience, 20, 6)} alone. Sign in with that key in this browser, then open it again.`,
-    );
+    throw new Error(say("share.forOne", { did: short(link.token.audience, 20, 6) }));
   }
   const files = new Files({ owner: key.did, token: bearerOf(link, key, serviceDid) });
   try {
@@ -80,34 +77,48 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
   const list = opened?.list;
   // The only file is shown at once.
   const shown = picked === undefined && list?.length === 1 ? list[0] : picked;
-  const load = async (file: CidRecord) => {
+  const load = async (file: CidRecord, limit?: number) => {
     if (!opened) throw new Error("not open");
-    return link.cids ? opened.files.byCid(file.cid) : opened.files.content(file.id);
+    return link.cids
+      ? opened.files.byCid(file.cid, limit)
+      : opened.files.content(file.id, undefined, limit);
   };
   return (
     <section className="card stack" aria-busy={!list && !error}>
       <h1>
         {link.cids
-          ? "Files for you"
-          : `Everything in ${link.folder === "/" ? "a file store" : link.folder}`}
+          ? say("share.forYou")
+          : link.folder === "/"
+            ? say("share.everything")
+            : say("share.everythingIn", { folder: link.folder })}
       </h1>
       <p className="soft">
-        Shared by <span className="mono">{short(link.token.issuer, 16, 6)}</span>
-        {link.token.expires !== null && !error && `, ends ${ago(link.token.expires * 1000)}`}.
-        {!error && " You can read this and nothing else."}
+        <Say
+          id={
+            error
+              ? "share.sharedBy"
+              : link.token.expires === null
+                ? "share.sharedToRead"
+                : "share.sharedUntil"
+          }
+          values={{
+            who: <span className="mono">{short(link.token.issuer, 16, 6)}</span>,
+            when: ago((link.token.expires ?? 0) * 1000),
+          }}
+        />
       </p>
       <Problem error={error} />
-      {!list && !error && <Skeleton lines={3} label="Opening the link" />}
+      {!list && !error && <Skeleton lines={3} label={say("share.opening")} />}
       {list?.length === 0 && (
         <div className="nothing">
           <Icon name="folder" />
-          <p>Nothing is here yet.</p>
-          <p className="soft small">Open the link again later.</p>
+          <p>{say("share.nothing")}</p>
+          <p className="soft small">{say("share.later")}</p>
         </div>
       )}
       {list && list.length > 0 && (
         <p className="soft small" role="status">
-          {plural(list.length, "file")}
+          {say("files.fileCount", { n: list.length })}
         </p>
       )}
       <ul className="plain shared">
@@ -120,12 +131,12 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
               onClick={() => setPicked(shown === file ? null : file)}
             >
               <Icon name={file.mimeType.startsWith("image/") ? "image" : "file"} />
-              <span>{link.cids ? file.name : file.path.slice(1)}</span>
+              <span dir="auto">{link.cids ? file.name : file.path.slice(1)}</span>
               <span className="soft small nobreak">{bytes(file.size)}</span>
             </button>
             <button
               type="button"
-              aria-label={`Download ${file.name}`}
+              aria-label={say("share.downloadOne", { name: file.name })}
               onClick={() =>
                 saving.run(() =>
                   load(file).then(
@@ -135,14 +146,14 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
                 )
               }
             >
-              <Icon name="download" /> <span className="wide-only">Download</span>
+              <Icon name="download" /> <span className="wide-only">{say("files.download")}</span>
             </button>
             {shown === file && (
               <Preview
                 name={file.name}
                 mimeType={file.mimeType}
                 size={file.size}
-                load={() => load(file)}
+                load={(limit) => load(file, limit)}
               />
             )}
           </li>

@@ -7,6 +7,7 @@ import {
   type Signer,
   type Token,
 } from "@castalia/oracles-client/wallet";
+import { say } from "../../words";
 
 /** A link as its fragment tells it. */
 export interface SharedLink {
@@ -23,15 +24,15 @@ export interface SharedLink {
 export function readLink(hash: string): SharedLink {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const delegation = fields.get("token");
-  if (!delegation) throw new Error("It carries no token.");
+  if (!delegation) throw new Error(say("share.noToken"));
   let token: Token;
   try {
     token = readToken(delegation);
   } catch {
-    throw new Error("Its token cannot be read.");
+    throw new Error(say("share.tokenUnreadable"));
   }
   const [capability] = token.capabilities;
-  if (!capability) throw new Error("Its token grants nothing.");
+  if (!capability) throw new Error(say("share.grantsNothing"));
   const cids = capability.nb?.["cids"];
   const key = fields.get("key");
   return {
