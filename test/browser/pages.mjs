@@ -27,6 +27,7 @@ const paths = [
   "operator/knowledge",
   "operator/plugins",
   "operator/settings",
+  "operator/backups",
   "operator/retention",
   "operator/logs",
   "operator/audit",
@@ -81,7 +82,14 @@ export function pageTests(world) {
   test("a key makes somebody, stays after a reload, and moves to another browser", async () => {
     const { page, close } = await newcomer();
     await page.getByRole("link", { name: "About" }).click();
-    const did = (await page.getByText(/^did:key:z6Mk/).first().textContent()).trim().split(/\s/)[0];
+    const did = (
+      await page
+        .getByText(/^did:key:z6Mk/)
+        .first()
+        .textContent()
+    )
+      .trim()
+      .split(/\s/)[0];
     await page.getByText("ok, database connected").waitFor();
     await page.reload();
     await page.getByText(did).first().waitFor();
@@ -159,7 +167,12 @@ export function pageTests(world) {
       fetch(`${world.url}/api/ussd`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ sessionId: id, serviceCode: "*2233#", phoneNumber: "+254700111222", text }),
+        body: JSON.stringify({
+          sessionId: id,
+          serviceCode: "*2233#",
+          phoneNumber: "+254700111222",
+          text,
+        }),
       });
     await visit("operator");
     await operator(page);
@@ -167,7 +180,10 @@ export function pageTests(world) {
     await call("watched", "1");
     const tabs = page.getByRole("navigation", { name: "Operator" });
     await tabs.getByRole("link", { name: "Sessions" }).click();
-    await page.getByRole("link", { name: /^\+2547•+22$/ }).first().click();
+    await page
+      .getByRole("link", { name: /^\+2547•+22$/ })
+      .first()
+      .click();
     await page.getByText("infoMenu").last().waitFor();
     await page.getByLabel("What the caller sees").getByText("2. Pricing").waitFor();
     assert.equal(await page.getByText("254700111222").count(), 0);
@@ -191,7 +207,10 @@ export function pageTests(world) {
     const { page, visit, close } = await newcomer();
     await visit("operator");
     await operator(page);
-    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Settings" }).click();
+    await page
+      .getByRole("navigation", { name: "Operator" })
+      .getByRole("link", { name: "Settings" })
+      .click();
     const http = page.getByText("PORT", { exact: true }).locator("..");
     await http.getByText("from the environment").waitFor();
     await page.keyboard.press("/");
@@ -213,7 +232,10 @@ export function pageTests(world) {
     const { page, visit, close } = await newcomer();
     await visit("operator");
     await operator(page);
-    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Logs" }).click();
+    await page
+      .getByRole("navigation", { name: "Operator" })
+      .getByRole("link", { name: "Logs" })
+      .click();
     const lines = page.getByRole("list", { name: "Log" }).getByRole("listitem");
     await lines.first().waitFor();
     await page.keyboard.press("/");
@@ -239,7 +261,12 @@ export function pageTests(world) {
         const reply = await fetch(`${world.url}/api/ussd`, {
           method: "POST",
           headers: { "Content-Type": "application/json" },
-          body: JSON.stringify({ sessionId: id, serviceCode: "*2233#", phoneNumber: "+254733333377", text }),
+          body: JSON.stringify({
+            sessionId: id,
+            serviceCode: "*2233#",
+            phoneNumber: "+254733333377",
+            text,
+          }),
         });
         said = await reply.text();
       }
@@ -249,7 +276,10 @@ export function pageTests(world) {
     assert.match(await guess(), /^END Too many wrong PINs/);
     await visit("operator");
     await operator(page);
-    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Accounts" }).click();
+    await page
+      .getByRole("navigation", { name: "Operator" })
+      .getByRole("link", { name: "Accounts" })
+      .click();
     const locks = page.getByRole("region", { name: "Locked accounts and telephones" });
     await locks.getByText("5 wrong PINs by this telephone").waitFor();
     assert.equal(await page.getByText("254733333377").count(), 0);
@@ -258,7 +288,10 @@ export function pageTests(world) {
       page.getByRole("button", { name: /^Unlock \+2547•+77$/ }).click(),
     ]);
     assert.equal(asked.status(), 200);
-    await page.getByRole("status").getByText(/^\+2547•+77 can try again/).waitFor();
+    await page
+      .getByRole("status")
+      .getByText(/^\+2547•+77 can try again/)
+      .waitFor();
     await locks.getByText("Nothing is locked.").waitFor();
     assert.match(await guess(), /^CON Wrong account or PIN/);
     await close(refusals);
@@ -308,18 +341,29 @@ export function pageTests(world) {
       const body = await (await route.fetch()).json();
       const causes = [{ text: "main is unreachable", since: "2026-11-17T10:02:00Z" }];
       const chain = { name: "query", ok: false, needed: false, causes };
-      await route.fulfill({ json: { ok: false, parts: [...body.parts.filter((p) => p.name !== "query"), chain] } });
+      await route.fulfill({
+        json: { ok: false, parts: [...body.parts.filter((p) => p.name !== "query"), chain] },
+      });
     });
     await page.getByText("1 part in trouble").waitFor();
     await parts.first().getByText("main is unreachable").waitFor();
-    await parts.first().getByText(/^since /).waitFor();
+    await parts
+      .first()
+      .getByText(/^since /)
+      .waitFor();
     await page.unroute(`${world.url}/operator/health`);
     await page.route(`${world.url}/health`, async (route) => {
       const body = await (await route.fetch()).json();
-      await route.fulfill({ status: 503, json: { ...body, status: "degraded", database: "disconnected" } });
+      await route.fulfill({
+        status: 503,
+        json: { ...body, status: "degraded", database: "disconnected" },
+      });
     });
     await page.route("**/ready", (route) =>
-      route.fulfill({ status: 503, json: { ready: false, checks: { database: "connection refused" } } }),
+      route.fulfill({
+        status: 503,
+        json: { ready: false, checks: { database: "connection refused" } },
+      }),
     );
     await page.getByText("disconnected").waitFor();
     await page.getByText("not ready").waitFor();
@@ -330,9 +374,14 @@ export function pageTests(world) {
     );
     await page.getByRole("alert").getByText("It rests.").waitFor();
     assert.equal(await page.locator(".good").count(), 0, "something is green under an error");
-    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Query nodes" }).click();
+    await page
+      .getByRole("navigation", { name: "Operator" })
+      .getByRole("link", { name: "Query nodes" })
+      .click();
     await page.getByText("in step").first().waitFor();
-    await page.route("**/query/status", (route) => route.fulfill({ status: 503, json: { message: "The gateway rests." } }));
+    await page.route("**/query/status", (route) =>
+      route.fulfill({ status: 503, json: { message: "The gateway rests." } }),
+    );
     await page.getByRole("alert").getByText("The gateway rests.").waitFor();
     assert.ok(await page.getByText("in step").first().isVisible());
     await close([...refusals, "503"]);
@@ -341,11 +390,16 @@ export function pageTests(world) {
   // How a page looks does not depend on what is behind it.
   for (const colorScheme of world.operatorToken ? [] : ["light", "dark"]) {
     test(`every page is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
-      const { page, visit, close } = await stranger({ colorScheme, viewport: sizes[0], reducedMotion: "reduce" });
+      const { page, visit, close } = await stranger({
+        colorScheme,
+        viewport: sizes[0],
+        reducedMotion: "reduce",
+      });
       const small = new Set();
       const checkBoth = async (name) => {
-        await eventually("nothing is being asked for", async () =>
-          (await page.locator("[aria-busy=true]").count()) === 0,
+        await eventually(
+          "nothing is being asked for",
+          async () => (await page.locator("[aria-busy=true]").count()) === 0,
         );
         for (const size of sizes) {
           await page.setViewportSize(size);
@@ -396,7 +450,12 @@ export function pageTests(world) {
       await page.getByRole("button", { name: "Export the key" }).click();
       await checkBoth("an exported key");
       await page.request.post(`${world.url}/api/ussd`, {
-        data: { sessionId: "walked", serviceCode: "*2233#", phoneNumber: "+254700111223", text: "" },
+        data: {
+          sessionId: "walked",
+          serviceCode: "*2233#",
+          phoneNumber: "+254700111223",
+          text: "",
+        },
       });
       await visit("operator/sessions/walked");
       await page.getByText("What the caller sees").waitFor();
@@ -404,7 +463,11 @@ export function pageTests(world) {
       await visit("operator/menu");
       await page.getByText("preMenu").first().waitFor();
       await checkBoth("operator/menu with counts");
-      const spring = (name) => ({ name, mimeType: "text/plain", buffer: Buffer.from(`The spring of ${name} rises at Delphi.\n`) });
+      const spring = (name) => ({
+        name,
+        mimeType: "text/plain",
+        buffer: Buffer.from(`The spring of ${name} rises at Delphi.\n`),
+      });
       const wordy = `${"minutes_of_the_water_committee_".repeat(4)}signed.txt`;
       await visit("files/Minutes of all meetings/The first half of the year");
       await page.getByLabel("Files to upload").setInputFiles([spring(wordy), spring("away.txt")]);

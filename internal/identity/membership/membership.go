@@ -125,13 +125,13 @@ type Store interface {
 	// Block keeps a DID out and enters that into the feed; a later one replaces it.
 	Block(ctx context.Context, b Block) error
 	// Unblock ends a block and enters that into the feed; false says that there was none.
-	Unblock(ctx context.Context, did string, at time.Time) (ended bool, err error)
+	Unblock(ctx context.Context, name string, at time.Time) (ended bool, err error)
 	// Blocked returns the block of a DID; nil: there is none.
-	Blocked(ctx context.Context, did string) (*Block, error)
+	Blocked(ctx context.Context, name string) (*Block, error)
 	// BlockedDIDs lists who is kept out in order of DID, after one.
 	BlockedDIDs(ctx context.Context, after string, limit int) ([]string, error)
 	// Member returns a member; nil: the DID is none.
-	Member(ctx context.Context, did string) (*Member, error)
+	Member(ctx context.Context, name string) (*Member, error)
 	// MembersNoted lists members whose note begins with a text, whatever the case of its
 	// English letters, in order of note.
 	MembersNoted(ctx context.Context, begins string, limit int) ([]Member, error)

@@ -449,7 +449,7 @@ func TestNamesAreThoseOfBackups(t *testing.T) {
 func TestWithoutAPlaceItSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqldbtest.SQLite(t), "a", blobmem.New())
-	w.Keeper.Config.Place = nil
+	w.Place = nil
 	if _, err := w.Ask(t.Context(), "o"); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "BACKUP_URL") {
 		t.Errorf("%v", err)
 	}

@@ -8,6 +8,7 @@ import { Skeleton } from "../../shell/Skeleton";
 import { ask, useLook } from "./api";
 import {
   backupsPath,
+  badgeOf,
   checkOf,
   failures,
   holdsOf,
@@ -155,12 +156,11 @@ function ListCard({ backups, mayChange }: { backups: Backups; mayChange: boolean
                       {ago(one.made)}
                     </time>
                   </strong>{" "}
-                  <span
-                    className={one.check?.problem ? "badge bad" : "badge good"}
-                    hidden={!one.check}
-                  >
-                    {one.check?.problem ? "damaged" : one.check?.restored ? "tried" : "whole"}
-                  </span>
+                  {one.check && (
+                    <span className={one.check.problem ? "badge bad" : "badge good"}>
+                      {badgeOf(one.check)}
+                    </span>
+                  )}
                   <span className="soft small block">{holdsOf(one)}</span>
                   <span className="soft small block">{checkOf(one.check)}</span>
                   <span className="soft small block mono">{one.name}</span>

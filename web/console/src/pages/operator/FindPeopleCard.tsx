@@ -31,6 +31,7 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
   const people = pages?.flatMap((page) => page.people);
   const error = list.error ? messageOf(list.error) : "";
   const blockPath = ({ did }: Person) => `${peoplePath}/${encodeURIComponent(did)}/block`;
+  const unblock = (person: Person) => doing.run(() => ask(session, blockPath(person), "DELETE"));
   function find(event: FormEvent) {
     event.preventDefault();
     setSearch(typed.trim());
@@ -65,34 +66,26 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
                 <strong>{nameOf(person)}</strong>{" "}
                 {person.blocked && <span className="badge bad">blocked</span>}
                 <span className="soft small with-copy">
-                  <span className="mono">{short(person.did, 16, 6)}</span>
+                  {person.note && <span className="mono">{short(person.did, 16, 6)}</span>}
                   <CopyButton text={person.did} label={`Copy the DID of ${nameOf(person)}`} />
                 </span>
                 <span className="soft small block">{standingOf(person)}</span>
               </span>
-              {mayChange &&
-                (person.blocked ? (
-                  <button
-                    type="button"
-                    disabled={doing.isBusy}
-                    aria-label={`Let ${nameOf(person)} come in again`}
-                    onClick={() => doing.run(() => ask(session, blockPath(person), "DELETE"))}
-                  >
-                    Unblock
-                  </button>
-                ) : (
-                  !person.role && (
-                    <button
-                      type="button"
-                      className="danger"
-                      disabled={doing.isBusy}
-                      aria-label={`Block ${nameOf(person)}`}
-                      onClick={() => setBlocking(person)}
-                    >
-                      Block
-                    </button>
-                  )
-                ))}
+              {mayChange && (person.blocked || !person.role) && (
+                <button
+                  type="button"
+                  className={person.blocked ? "" : "danger"}
+                  disabled={doing.isBusy}
+                  aria-label={
+                    person.blocked
+                      ? `Let ${nameOf(person)} come in again`
+                      : `Block ${nameOf(person)}`
+                  }
+                  onClick={() => (person.blocked ? unblock(person) : setBlocking(person))}
+                >
+                  {person.blocked ? "Unblock" : "Block"}
+                </button>
+              )}
             </li>
           ))}
         </ul>

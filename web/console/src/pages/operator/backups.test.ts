@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  badgeOf,
   checkOf,
   failures,
   holdsOf,
@@ -74,6 +75,8 @@ describe("backups", () => {
     expect(checkOf(undefined)).toBe("not checked");
     expect(checkOf({ at, by: "o", restored: true })).toBe("restored for trial on Nov 18, 2026");
     expect(checkOf({ at, by: "o", restored: false, problem: "cut" })).toBe("damaged: cut");
+    expect(badgeOf({ at, by: "o", restored: false })).toBe("whole");
+    expect(badgeOf({ at, by: "o", restored: true, problem: "cut" })).toBe("damaged");
     expect(holdsOf(backup)).toBe("2.0 KiB, 1 object and all tables, with keys");
   });
 

@@ -100,6 +100,12 @@ export function progressOf({ kind, state, bytes: done, name }: Job, known: Backu
   return `${what}: ${bytes(done)}${of}.`;
 }
 
+/** What a check found out, in a word. */
+export function badgeOf({ problem, restored }: Check): string {
+  if (problem) return "damaged";
+  return restored ? "tried" : "whole";
+}
+
 /** What is known of a backup, in words. */
 export function checkOf(check: Check | undefined): string {
   if (!check) return "not checked";
