@@ -28,8 +28,8 @@ export function docsTests(world) {
     assert.match(copied, new RegExp(`^const reply = await fetch\\("${world.url}/sessions"`));
     await sessions.getByRole("button", { name: /^Send as did:key:/ }).focus();
     await page.keyboard.press("Enter");
-    await sessions.locator(".status", { hasText: "200" }).last().waitFor();
-    assert.match(await sessions.getByLabel("Response body").textContent(), /"sessions": \[/);
+    await sessions.locator(".act .status", { hasText: "200" }).waitFor();
+    await sessions.getByLabel("Response body").filter({ hasText: '"sessions": [' }).waitFor();
     assert.equal(await sessions.getByLabel("The token that was sent", { exact: true }).count(), 0);
     await sessions.getByRole("button", { name: "Show the token that was sent" }).click();
     assert.ok((await sessions.getByLabel("The token that was sent", { exact: true }).textContent()).length > 200);
@@ -75,7 +75,7 @@ export function docsTests(world) {
     await page.getByText("There is no key in this browser.").waitFor();
     await page.getByRole("link", { name: "Open the console" }).waitFor();
     await route(page, "GET/sessions").getByRole("button", { name: "Send without a credential" }).click();
-    await route(page, "GET/sessions").locator(".status", { hasText: "401" }).waitFor();
+    await route(page, "GET/sessions").locator(".act .status", { hasText: "401" }).waitFor();
     await close(["401"]);
   });
 
