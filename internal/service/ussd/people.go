@@ -96,7 +96,7 @@ func (h *hop) linkAccount(ctx context.Context) (string, map[string]string, error
 	if proof == nil || proof.Purpose != ussdpin.PurposeLink || proof.Account != h.next.Account {
 		return "denied", nil, nil
 	}
-	good, err := h.svc.stillGood(ctx, proof, h.now)
+	good, err := proof.StillGood(ctx, h.svc.store, h.now)
 	if err != nil {
 		return "", nil, fmt.Errorf("load code: %w", err)
 	}

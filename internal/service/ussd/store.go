@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
@@ -13,6 +14,8 @@ import (
 // safe for concurrent use, on any number of nodes. A method that changes
 // something returns nil only when the change is durable.
 type Store interface {
+	ussdcode.Store
+
 	// Session returns the session, ended and expired ones too, or ErrNoSession.
 	Session(ctx context.Context, id string) (*Session, error)
 	// Commit stores a hop: the session as it is now, together with the hop's
@@ -43,8 +46,6 @@ type Store interface {
 	AccountsOf(ctx context.Context, phone string, limit int) ([]Account, error)
 	// Link returns the DID that is the same person as the account, or "".
 	Link(ctx context.Context, account string) (did string, err error)
-	// Codes returns the one-time codes of an account that have not expired.
-	Codes(ctx context.Context, account, purpose string, now time.Time) ([]Code, error)
 	// Unlock forgets the failed attempts on an account, or of a telephone on
 	// foreign ones, and reports whether there were any.
 	Unlock(ctx context.Context, subject string) (bool, error)
@@ -145,14 +146,14 @@ type SetPIN struct {
 // ends every other session of the account and forgets the wrong PINs of its own
 // telephone. A code that is used or replaced by now is ErrStale.
 type ResetPIN struct {
-	Proof  Proof
+	Proof  ussdcode.Proof
 	Sealed []byte
 	Except string
 }
 
 // LinkAccount uses up a code of a person, and makes the account and the person's DID
 // one. A code that is used or replaced by now is ErrStale.
-type LinkAccount struct{ Proof Proof }
+type LinkAccount struct{ Proof ussdcode.Proof }
 
 // UnlinkAccount ends the link of an account.
 type UnlinkAccount struct{ Account string }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
@@ -90,12 +91,12 @@ func (s *Store) lockAccount(ctx context.Context, tx sqldb.Querier, account strin
 const maxCodes = 4
 
 // PutCode implements ussdpeople.Store.
-func (s *Store) PutCode(ctx context.Context, c ussd.Code, send string, by ussdpeople.Act) error {
+func (s *Store) PutCode(ctx context.Context, c ussdcode.Code, send string, by ussdpeople.Act) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := s.lockAccount(ctx, tx, c.Account); err != nil {
 			return err
 		}
-		if c.Purpose == ussdpin.PurposeReset && c.Issuer != ussd.IssuerOperator {
+		if c.Purpose == ussdpin.PurposeReset && c.Issuer != ussdcode.IssuerOperator {
 			var one int
 			err := tx.QueryRowContext(ctx, `SELECT 1 FROM ussd_links WHERE account = $1 AND did = $2`+s.db.Dialect().ForUpdate(), c.Account, c.Issuer).Scan(&one)
 			if errors.Is(err, sql.ErrNoRows) {
