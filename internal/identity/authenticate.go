@@ -318,7 +318,8 @@ func (s *Service) verifyDelegation(ctx context.Context, text string, from *looku
 		return Principal{}, false, err
 	}
 	p := Principal{
-		DID: string(d.Links[0].Person), Key: string(token.Leaf.Issuer), Root: string(d.Root), Kind: ByDelegation, CIDs: d.CIDs,
+		DID: string(d.Links[0].Person), Key: string(token.Leaf.Issuer), Root: string(d.Root),
+		Kind: ByDelegation, CIDs: d.CIDs,
 		Expires: expiry(d.Expires, d.NoExpiry), TokenCID: token.CID(), Chain: d.Links,
 		logsIn: logsIn(token.Leaf, d),
 	}

@@ -69,7 +69,8 @@ func TestABoundKeyActsAsThePerson(t *testing.T) {
 	if ns, _, err := lender.Areas("fs/read"); lender.Root != alice.DID || ns != alice.DID || err != nil {
 		t.Errorf("what she lent since: %s in %s %v", lender.Root, ns, err)
 	}
-	if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: identitytest.UserToOracle(t, fresh, s.DID())}); err != nil {
+	deposit := identity.Deposit{Raw: identitytest.UserToOracle(t, fresh, s.DID())}
+	if _, err := s.StoreDelegation(t.Context(), p, deposit); err != nil {
 		t.Errorf("deposit: %v", err)
 	}
 	if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || !got.Authorized {

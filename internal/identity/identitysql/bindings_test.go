@@ -28,7 +28,9 @@ func (b binder) bind(ctx context.Context, person, key string) error {
 }
 
 func (b binder) unbind(ctx context.Context, person, key string) error {
-	return b.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return b.store.Unbind(ctx, tx, person, key) })
+	return b.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		return b.store.Unbind(ctx, tx, person, key)
+	})
 }
 
 // state is who signs for whom: the live key of each person, and how many are lost.

@@ -47,6 +47,14 @@ func (h *hop) act(ctx context.Context, call string) (outcome string, set map[str
 		return h.linkAccount(ctx)
 	case ussdaction.UnlinkAccount:
 		return h.unlinkAccount()
+	case ussdaction.CheckKeyCode:
+		return h.checkKeyCode(ctx)
+	case ussdaction.AskNewKey:
+		return h.askNewKey(ctx)
+	case ussdaction.LoadKeyRequest:
+		return h.loadKeyRequest(ctx)
+	case ussdaction.CancelKeyRequest:
+		return h.cancelKeyRequest()
 	case ussdaction.LoadProfile:
 		return h.loadProfile(ctx)
 	case ussdaction.SetLanguage:

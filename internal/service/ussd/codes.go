@@ -31,10 +31,10 @@ func (h *hop) checkCode(ctx context.Context, account Account, purpose string) (s
 		counters = []ussdpin.Counter{{Subject: h.req.Phone, Origin: ussdpin.OriginCaller, Against: account.ID}}
 		account = Account{}
 	}
-	var given *ussdcode.Proof
-	g, err := h.guess(ctx, account, counters, func() (_ bool, err error) {
-		given, err = ussdcode.Find(ctx, h.svc.store, h.svc.cfg.Keys, account.ID, purpose, h.secret, h.now)
-		return given != nil, err
+	var given ussdcode.Proof
+	g, err := h.guess(ctx, account, counters, func() (right bool, err error) {
+		given, right, err = ussdcode.Find(ctx, h.svc.store, h.svc.cfg.Keys, account.ID, purpose, h.secret, h.now)
+		return right, err
 	})
 	switch {
 	case err != nil:
@@ -52,8 +52,22 @@ func (h *hop) checkCode(ctx context.Context, account Account, purpose string) (s
 		return h.wrongPIN(lock)
 	}
 	h.proved = true
-	h.next.Memory.Proof = given
+	h.next.Memory.Proof = &given
 	return "ok", map[string]string{"account": account.ID}, nil
+}
+
+// given returns the code of the account that the session was given for a purpose, and
+// false when there is none or it is not good any more.
+func (h *hop) given(ctx context.Context, purpose string) (ussdcode.Proof, bool, error) {
+	proof := h.cur.Memory.Proof
+	if proof == nil || proof.Purpose != purpose || proof.Account != h.next.Account {
+		return ussdcode.Proof{}, false, nil
+	}
+	good, err := proof.StillGood(ctx, h.svc.store, h.now)
+	if err != nil {
+		return ussdcode.Proof{}, false, fmt.Errorf("load code: %w", err)
+	}
+	return *proof, good, nil
 }
 
 // resetPIN stores a new PIN in exchange for the code that the session was given,

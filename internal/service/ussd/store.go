@@ -46,11 +46,14 @@ type Store interface {
 	AccountsOf(ctx context.Context, phone string, limit int) ([]Account, error)
 	// Link returns the DID that is the same person as the account, or "".
 	Link(ctx context.Context, account string) (did string, err error)
+	// KeyRequest returns the new key that was asked for at the account's telephone and when,
+	// or "" when no request waits.
+	KeyRequest(ctx context.Context, account string, now time.Time) (key string, asked time.Time, err error)
 	// Unlock forgets the failed attempts on an account, or of a telephone on
 	// foreign ones, and reports whether there were any.
 	Unlock(ctx context.Context, subject string) (bool, error)
 	// Locks lists what is locked at the time, what opens last first.
-	Locks(ctx context.Context, now time.Time, limit int) ([]Lock, error)
+	Locks(ctx context.Context, now time.Time, limit int) ([]ussdpin.Lock, error)
 	// SealedPINs returns up to limit accounts after the id, in order of ids.
 	SealedPINs(ctx context.Context, after string, limit int) ([]Account, error)
 	// ReplacePIN stores a sealed PIN if it is still the old one.
@@ -158,6 +161,22 @@ type LinkAccount struct{ Proof ussdcode.Proof }
 // UnlinkAccount ends the link of an account.
 type UnlinkAccount struct{ Account string }
 
+// AskNewKey uses up a code of a new key, and keeps the request that it takes the place of
+// the key of the person whom the account is linked with, instead of an earlier one of the
+// account. It may be approved from Ready on, until Expires. A code that is used or replaced
+// by now, and an account that is not linked, is ErrStale.
+type AskNewKey struct {
+	ID             string
+	Proof          ussdcode.Proof
+	Ready, Expires time.Time
+}
+
+// NewKeyLife is how long a request for a new key may be approved.
+const NewKeyLife = 7 * 24 * time.Hour
+
+// CancelKeyRequest ends the request of an account, if there is one.
+type CancelKeyRequest struct{ Account string }
+
 // VoidCodes forgets the codes of an account.
 type VoidCodes struct{ Account, Purpose string }
 
@@ -181,29 +200,20 @@ type KeepQuestion struct{ Question ussdquestion.Question }
 // MarkRead says that an answer was shown.
 type MarkRead struct{ Question string }
 
-func (CreateAccount) effect() {}
-func (SettlePIN) effect()     {}
-func (SetPIN) effect()        {}
-func (ResetPIN) effect()      {}
-func (VoidCodes) effect()     {}
-func (LinkAccount) effect()   {}
-func (UnlinkAccount) effect() {}
-func (ProvePIN) effect()      {}
-func (EndSessions) effect()   {}
-func (SetLanguage) effect()   {}
-func (KeepQuestion) effect()  {}
-func (MarkRead) effect()      {}
-
-// Lock is an account that is locked now, or (OriginCaller) a telephone that
-// tried too many foreign ones: Account is then its number, and Telephone the
-// name by which it can be unlocked.
-type Lock struct {
-	Account   string    `json:"account"`
-	Telephone string    `json:"telephone,omitempty"`
-	Origin    string    `json:"origin"`
-	Failures  int       `json:"failures"`
-	Until     time.Time `json:"until"`
-}
+func (CreateAccount) effect()    {}
+func (SettlePIN) effect()        {}
+func (SetPIN) effect()           {}
+func (ResetPIN) effect()         {}
+func (VoidCodes) effect()        {}
+func (LinkAccount) effect()      {}
+func (UnlinkAccount) effect()    {}
+func (AskNewKey) effect()        {}
+func (CancelKeyRequest) effect() {}
+func (ProvePIN) effect()         {}
+func (EndSessions) effect()      {}
+func (SetLanguage) effect()      {}
+func (KeepQuestion) effect()     {}
+func (MarkRead) effect()         {}
 
 // Swept is a session that was removed.
 type Swept struct {

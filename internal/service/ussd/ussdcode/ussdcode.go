@@ -43,21 +43,21 @@ type Store interface {
 	Codes(ctx context.Context, account, purpose string, now time.Time) ([]Code, error)
 }
 
-// Find returns the proof of the code that was typed for an account, or nil when it is none
-// of those that are good now.
+// Find returns the proof of the code that was typed for an account, and false when it is
+// none of those that are good now.
 func Find(ctx context.Context, store Store, keys *ussdpin.Keys,
 	account, purpose, typed string, now time.Time,
-) (*Proof, error) {
+) (Proof, bool, error) {
 	codes, err := store.Codes(ctx, account, purpose, now)
 	if err != nil {
-		return nil, fmt.Errorf("load codes: %w", err)
+		return Proof{}, false, fmt.Errorf("load codes: %w", err)
 	}
 	for _, c := range codes {
 		if keys.MatchesCode(c.MAC, purpose, account, c.Issuer, typed) {
-			return &Proof{Purpose: purpose, Account: account, Issuer: c.Issuer, MAC: c.MAC}, nil
+			return Proof{Purpose: purpose, Account: account, Issuer: c.Issuer, MAC: c.MAC}, true, nil
 		}
 	}
-	return nil, nil
+	return Proof{}, false, nil
 }
 
 // StillGood reports whether nobody used or replaced the code meanwhile. Whoever

@@ -33,6 +33,12 @@ const (
 	ActMove      = "moved"
 	ActLink      = "linked"
 	ActUnlink    = "unlinked"
+
+	ActAskKey     = "new key asked for"
+	ActCancelKey  = "request for a new key cancelled"
+	ActApproveKey = "new key approved"
+	ActRefuseKey  = "new key refused"
+	ActUndoKey    = "new key undone"
 )
 
 // ActorCaller is the actor of what is done at a telephone. Others are operators, and

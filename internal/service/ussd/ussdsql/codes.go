@@ -87,6 +87,10 @@ func linkAccount(ctx context.Context, tx sqldb.Querier, e ussd.LinkAccount, now 
 	if err := changedOne(res, err, ussd.ErrNoAccount); err != nil {
 		return err
 	}
+	// A request for a new key was for the person before.
+	if err := cancelKeyRequest(ctx, tx, account, ussdpeople.ActorCaller, now); err != nil {
+		return err
+	}
 	// The person before, if there was one, makes no codes for it any more.
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND purpose = $2 AND issuer NOT IN ($3, $4)`,
 		account, ussdpin.PurposeReset, ussdcode.IssuerOperator, did); err != nil {
@@ -110,6 +114,9 @@ func unlinkAccount(ctx context.Context, tx sqldb.Querier, e ussd.UnlinkAccount, 
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND issuer = $2`, e.Account, did); err != nil {
 		return fmt.Errorf("forget codes: %w", err)
+	}
+	if err := cancelKeyRequest(ctx, tx, e.Account, ussdpeople.ActorCaller, now); err != nil {
+		return err
 	}
 	return addAct(ctx, tx, ussdpeople.Act{
 		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActUnlink, Account: e.Account, Detail: did,
