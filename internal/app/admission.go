@@ -33,7 +33,7 @@ func (a *App) standing(ctx context.Context, did string) error {
 	if err := a.access.door.AdmitDID(ctx, did); err != nil {
 		return err
 	}
-	withdrawn, err := a.identity.CheckRevoked(ctx, []string{did})
+	withdrawn, err := a.identity.CheckRevoked(ctx, []string{a.identity.KeyOf(did)})
 	if err == nil && len(withdrawn) > 0 {
 		err = fault.New(fault.Forbidden, "What they signed was withdrawn.").WithCode("withdrawn")
 	}

@@ -348,6 +348,10 @@ var operatorRows = []row{
 	{route: "POST /operator/ussd/accounts/search", body: `{}`, owner: 200},
 	{route: "POST /operator/ussd/accounts/{account}/reset-pin", target: "/operator/ussd/accounts/1/reset-pin", owner: 404},
 	{route: "POST /operator/ussd/accounts/{account}/reset-pin/sms", target: "/operator/ussd/accounts/1/reset-pin/sms", owner: 404},
+	{route: "GET /operator/ussd/key-requests", owner: 200},
+	{route: "POST /operator/ussd/key-requests/{id}/approve", target: "/operator/ussd/key-requests/1/approve", owner: 404},
+	{route: "POST /operator/ussd/key-requests/{id}/refuse", target: "/operator/ussd/key-requests/1/refuse", owner: 404},
+	{route: "POST /operator/ussd/key-requests/{id}/undo", target: "/operator/ussd/key-requests/1/undo", owner: 404},
 	{route: "POST /operator/ussd/accounts/{account}/close", target: "/operator/ussd/accounts/1/close", owner: 404},
 	{route: "POST /operator/ussd/accounts/{account}/erase", target: "/operator/ussd/accounts/1/erase", owner: 404},
 	{route: "POST /operator/ussd/accounts/{account}/move", target: "/operator/ussd/accounts/1/move", body: `{"phoneNumber":"+254700000001"}`, owner: 404},
@@ -355,6 +359,9 @@ var operatorRows = []row{
 
 var entranceRows = []row{
 	{route: "POST /api/setup", body: `{"code":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`, owner: 404},
+	{route: "GET /api/key-requests", owner: 200},
+	{route: "POST /api/key-requests", body: `{"account":"C1A2B3C4D"}`, owner: 409},
+	{route: "POST /api/key-requests/{id}/refuse", target: "/api/key-requests/1/refuse", owner: 404},
 	{route: "POST /api/invitations/redeem", body: `{"code":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`, owner: 404},
 }
 

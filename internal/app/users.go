@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/identity/membership"
+	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
@@ -61,6 +62,12 @@ func hasUsers(ctx context.Context, db *sqldb.DB) (bool, error) {
 func migrated(ctx context.Context, db *sqldb.DB, m sqldb.Migrations) (bool, error) {
 	state, err := db.MigrationStatus(ctx, m)
 	return err == nil && len(state) > 0 && !state[0].Applied.IsZero(), err
+}
+
+// runsThis reports whether a DID has a role of its own here.
+func (a *App) runsThis(ctx context.Context, did string) (bool, error) {
+	role, err := a.roles.book.Held(ctx, did)
+	return err == nil && role != operators.None, err
 }
 
 const userPage = 500

@@ -7,6 +7,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
 	"github.com/castalia-org/castalia/internal/app/webhooks"
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -15,6 +16,8 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussddialect"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdform/ussdformhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey/ussdkeyhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople/ussdpeoplehttp"
@@ -38,11 +41,11 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	if err != nil {
 		return part{}, err
 	}
-	store := ussdsql.New(a.res.db).WithOutbox(a.res.outbox).WithTexts(texts.Outgoing())
+	store := ussdsql.New(a.res.db).WithOutbox(a.res.outbox).WithTexts(texts.Outgoing()).WithKeys(identitysql.New(a.res.db))
 	persons := ussdpeople.Persons{Links: store, Admit: a.standing}
 	cfg := ussd.Config{
 		Keys: keys, Menus: a.documents.menus.Value(), Limits: a.screens, Dialects: ussddialect.Names(a.dialects),
-		TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
+		NewKeyWait: s.NewKeyWait, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now, Webhooks: hooks,
 	}
 	var lists ussdlist.Lists
@@ -72,6 +75,10 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		return part{}, err
 	}
 	people := ussdpeople.New(store, ussdpeople.Config{Keys: keys, Forget: a.conversations(talking), Now: a.res.now})
+	newKeys := ussdkey.New(store, ussdkey.Config{
+		Used: telephonekit.OwnThings{DB: a.res.db, Runs: a.runsThis, Migrated: migrated}.Has, Runs: a.runsThis,
+		Bound: a.identity.KeysChanged, Now: a.res.now,
+	})
 	workers := texts.Workers(cfg.Oracle)
 	workers["sessions"] = svc.Run
 	workers["menu"] = func(ctx context.Context) error { return svc.FollowMenus(ctx, a.documents.menus.Value) }
@@ -85,6 +92,10 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 			ussdpeoplehttp.Operators(people),
 			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{
 				People: people, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(),
+			}),
+			ussdkeyhttp.Operators(newKeys),
+			ussdkeyhttp.Persons(ussdkeyhttp.PersonDeps{
+				Keys: newKeys, People: people, Authenticate: a.authenticated(identity.Entrance), CORS: a.openCORS(),
 			}),
 		},
 		workers: workers,

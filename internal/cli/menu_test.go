@@ -37,7 +37,7 @@ func TestMenuCheckNamesFileAndLine(t *testing.T) {
 		t.Fatal("menu show failed")
 	}
 	good := writeFile(t, "good.yaml", source)
-	if code, out, _ := runTyped(t, "", "menu", "check", good); code != 0 || !strings.Contains(out, "good.yaml: ok, 44 screens") {
+	if code, out, _ := runTyped(t, "", "menu", "check", good); code != 0 || !strings.Contains(out, "good.yaml: ok, 48 screens") {
 		t.Errorf("good menu: %d %q", code, out)
 	}
 	broken := strings.Replace(source, "next: infoMenu}", "next: infoMenü}", 1)
@@ -72,7 +72,7 @@ func TestMenuFormatWritesTheFormOfTheEditor(t *testing.T) {
 			t.Errorf("the file is %.200q, %v", text, err)
 		}
 	}
-	if code, out, _ := runTyped(t, "", "menu", "check", file); code != 0 || !strings.Contains(out, "44 screens") {
+	if code, out, _ := runTyped(t, "", "menu", "check", file); code != 0 || !strings.Contains(out, "48 screens") {
 		t.Errorf("formatted: %d %q", code, out)
 	}
 	if code, _, errs := runTyped(t, "", "menu", "format", writeFile(t, "none.yaml", "name: [")); code == 0 || errs == "" {

@@ -87,7 +87,7 @@ func (s *Service) verifyErrand(ctx context.Context, e Errand, from *lookups) (Pr
 	}
 	q := s.query(ctx, from)
 	if q.Want = e.Want; e.Want == nil {
-		q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
+		q.Owner = s.owner(ctx, from)
 	}
 	r, err := ucan.Verify(claim, q)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) verifyErrand(ctx context.Context, e Errand, from *lookups) (Pr
 		p.Chain = p.Chain[1:] // nobody has seen the claim, and nobody can withdraw it
 	}
 	if e.Want != nil {
-		p.DID = string(leaf.Issuer)
+		p.DID, p.Key = string(q.Person(leaf.Issuer)), string(leaf.Issuer)
 	}
 	return p, from.asked == 0, nil
 }

@@ -257,6 +257,7 @@ func (s *Service) query(ctx context.Context, from *lookups) ucan.Query {
 		Audience: s.cfg.Signer.DID(),
 		Now:      s.now(),
 		Keys:     func(d did.DID) ([]did.Key, error) { return from.Keys(ctx, d) },
+		Person:   s.revoked.bound().person,
 		Revoked:  s.revoked.has,
 		Authority: ucan.Authority{
 			DID: s.cfg.Signer.DID(), Key: s.cfg.Signer.Key(),
@@ -284,7 +285,7 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string, from
 	case Oracle, Entrance:
 		q = s.oracleQuery(ctx, from)
 	case Files, MCP:
-		q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
+		q.Owner = s.owner(ctx, from)
 		if surface == MCP {
 			q.MaxTTL = s.cfg.MCPMaxTTL + clockSkew
 		}
@@ -317,7 +318,8 @@ func (s *Service) verifyDelegation(ctx context.Context, text string, from *looku
 		return Principal{}, false, err
 	}
 	p := Principal{
-		DID: string(token.Leaf.Issuer), Root: string(d.Root), Kind: ByDelegation, CIDs: d.CIDs,
+		DID: string(d.Links[0].Person), Key: string(token.Leaf.Issuer), Root: string(d.Root),
+		Kind: ByDelegation, CIDs: d.CIDs,
 		Expires: expiry(d.Expires, d.NoExpiry), TokenCID: token.CID(), Chain: d.Links,
 		logsIn: logsIn(token.Leaf, d),
 	}
@@ -326,7 +328,7 @@ func (s *Service) verifyDelegation(ctx context.Context, text string, from *looku
 
 func principalOf(token *ucan.Token, r ucan.Result) Principal {
 	p := Principal{
-		DID: string(token.Leaf.Issuer), Root: string(r.Grants[0].Root), CIDs: r.CIDs,
+		DID: string(r.Grants[0].Path[0].Person), Key: string(token.Leaf.Issuer), Root: string(r.Grants[0].Root), CIDs: r.CIDs,
 		Expires: expiry(r.Expires, r.NoExpiry), TokenCID: token.CID(), Grants: r.Grants, names: namedBy(token.Leaf),
 	}
 	known := make(map[string]bool, 4)

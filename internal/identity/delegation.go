@@ -45,7 +45,7 @@ func (s *Service) StoreDelegation(ctx context.Context, caller Principal, d Depos
 		return DelegationStatus{}, badDelegation(err)
 	}
 	switch {
-	case string(leaf.Issuer) != caller.DID:
+	case s.PersonOf(string(leaf.Issuer)) != caller.DID:
 		return DelegationStatus{}, fault.New(fault.Invalid, "Invalid delegation: the issuer is not the authenticated user")
 	case d.Issuer != "" && d.Issuer != string(leaf.Issuer):
 		return DelegationStatus{}, fault.New(fault.Invalid, "Invalid delegation: issuer contradicts the token")
@@ -173,7 +173,7 @@ func (s *Service) Mint(ctx context.Context, user Principal, call Downstream) (st
 // usable reports whether a delegation from the user to this service still counts.
 func (s *Service) usable(t *ucan.Token, user string) bool {
 	leaf := t.Leaf
-	return string(leaf.Issuer) == user && leaf.Audience == s.cfg.Signer.DID() &&
+	return s.PersonOf(string(leaf.Issuer)) == user && leaf.Audience == s.cfg.Signer.DID() &&
 		(leaf.NoExpiry || leaf.Expires > s.now().Unix()) && !s.revokedAnywhere(t)
 }
 
@@ -278,7 +278,7 @@ func (s *Service) proves(ctx context.Context, token *ucan.Token, call Downstream
 	from := &lookups{Resolver: s.resolver}
 	q := s.query(ctx, from)
 	q.Want = &ucan.Want{Can: call.Can, With: call.With}
-	q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
+	q.Owner = s.owner(ctx, from)
 	_, err := ucan.Verify(token, q)
 	return err == nil
 }

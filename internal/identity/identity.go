@@ -15,12 +15,14 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
@@ -91,8 +93,12 @@ const (
 
 // Principal is a verified caller. It is immutable and may be shared.
 type Principal struct {
-	// DID is the verified invoker: the issuer of the outer token.
+	// DID is the verified invoker: the issuer of the outer token, or the person for whom it
+	// signs.
 	DID string
+	// Key is the DID whose key signed the outer token: DID itself, unless a lost key was
+	// bound anew (ADR 0256).
+	Key string
 	// Root is whose authority is used: the end of the chain of proofs, and the
 	// DID itself when there are none.
 	Root string
@@ -138,6 +144,9 @@ func (p Principal) RateKey() string { return p.DID }
 // that is not for chosen content alone: neither a delegation nor an app key, which others
 // may hold.
 func (p Principal) InPerson() bool { return p.Kind == ByInvocation && p.CIDs == nil }
+
+// Signs reports whether a token of that issuer is signed by whoever speaks.
+func (p Principal) Signs(issuer did.DID) bool { return string(issuer) == cmp.Or(p.Key, p.DID) }
 
 // Brought returns what the principal's request brought for work that is done elsewhere.
 func (p Principal) Brought() Brought {

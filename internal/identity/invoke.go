@@ -44,7 +44,7 @@ func (s *Service) UseInvocation(ctx context.Context, caller Principal, server, t
 	if err != nil {
 		return badInvocation(err)
 	}
-	if string(token.Leaf.Issuer) != caller.DID {
+	if s.PersonOf(string(token.Leaf.Issuer)) != caller.DID {
 		return badInvocation(&ucan.RefusedError{Reason: ucan.BrokenChain, Detail: "the invoker is not the caller"})
 	}
 	until := time.Unix(min(r.Expires, maxUnix), 0)

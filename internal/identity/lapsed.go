@@ -42,7 +42,7 @@ func (s *Service) AuthenticateLapsed(ctx context.Context, c Credentials, began B
 		return Principal{}, refusal(Oracle, err)
 	}
 	turn.Pause()
-	ours, err := began(ctx, string(token.Leaf.Issuer), token.CID())
+	ours, err := began(ctx, s.PersonOf(string(token.Leaf.Issuer)), token.CID())
 	turn.Resume()
 	if err != nil {
 		return Principal{}, err

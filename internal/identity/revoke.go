@@ -73,10 +73,13 @@ func (s *Service) onExpired(p Principal, end func()) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// Load reads what is new in the feed of revocations.
+// Load reads what is new in the feeds of revocations and of bindings.
 func (s *Service) Load(ctx context.Context) error {
 	for {
 		began := s.revoked.clock()
+		if err := s.loadBindings(ctx); err != nil {
+			return err
+		}
 		limited, cancel := context.WithTimeout(ctx, readLimit)
 		news, err := s.store.Revocations(limited, s.revoked.cursor(), pollPage)
 		cancel()
@@ -225,6 +228,7 @@ func (s *Service) JudgeRevocation(ctx context.Context, text string) (Revocation,
 	}
 	by := token.Leaf.Issuer
 	q := s.query(ctx, &lookups{Resolver: s.resolver})
+	q.Person = nil // who withdraws what a key signed is the key
 	q.Want = &ucan.Want{Can: ucan.RevokeAbility, With: string(by)}
 	q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return string(root) == r.Text, nil }
 	if _, err := ucan.Verify(token, q); err != nil {

@@ -23,6 +23,9 @@ type revocations struct {
 	feed    int64
 	targets map[nameHash]int64 // until when, in Unix milliseconds, or ever; by CIDs and DIDs, which never look alike
 	watches map[*watch]struct{}
+
+	boundFeed int64
+	keys      *bindings // nil: there are none
 }
 
 // nameHash stands for the name of what was withdrawn: half of its SHA-256, which nobody can
@@ -73,6 +76,9 @@ func (r *revocations) has(cid string, issuer did.DID) bool {
 }
 
 func (r *revocations) hasLocked(cid, issuer string) bool {
+	if issuer != "" && r.keys.lost(did.DID(issuer)) {
+		return true
+	}
 	if len(r.targets) == 0 {
 		return false
 	}
@@ -86,7 +92,8 @@ func (r *revocations) hasLocked(cid, issuer string) bool {
 	return ok
 }
 
-// hits reports whether a part of the chain was withdrawn.
+// hits reports whether a part of the chain was withdrawn, or signs in another's name than
+// when it was judged.
 func (r *revocations) hits(chain []ucan.Link) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -96,6 +103,9 @@ func (r *revocations) hits(chain []ucan.Link) bool {
 func (r *revocations) hitsLocked(chain []ucan.Link) bool {
 	for i := range chain {
 		if r.hasLocked(chain[i].CID, string(chain[i].Issuer)) {
+			return true
+		}
+		if judged := chain[i].Person; judged != "" && judged != r.keys.person(chain[i].Issuer) {
 			return true
 		}
 		if twin := chain[i].Twin; twin != "" && r.hasLocked(twin, "") {
@@ -115,6 +125,37 @@ func (r *revocations) add(news []Revocation) {
 		}
 		r.feed = max(r.feed, n.Feed)
 	}
+	r.wakeAndUnlock()
+}
+
+// bind takes news of bindings and wakes the watches that they concern.
+func (r *revocations) bind(news []Binding) {
+	if len(news) == 0 {
+		return
+	}
+	r.mu.Lock()
+	r.keys = r.keys.with(news)
+	for i := range news {
+		r.boundFeed = max(r.boundFeed, news[i].Feed)
+	}
+	r.wakeAndUnlock()
+}
+
+func (r *revocations) bound() *bindings {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.keys
+}
+
+func (r *revocations) boundUpTo() int64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.boundFeed
+}
+
+// wakeAndUnlock ends the watches whose chains do not hold any more. They are called
+// without the lock.
+func (r *revocations) wakeAndUnlock() {
 	var hit []*watch
 	for w := range r.watches {
 		if r.hitsLocked(w.chain) {

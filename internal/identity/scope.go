@@ -54,7 +54,8 @@ func (p Principal) Areas(ability string) (namespace string, areas []vfspath.Area
 			continue
 		}
 		ns := NamespaceOf(string(g.Root))
-		if !g.Resource.Personal() {
+		// That of a key is its person's, who is the root: see owns.
+		if !g.Resource.Personal() && !strings.HasPrefix(g.Resource.Namespace, didKey) {
 			ns = NamespaceOf(g.Resource.Namespace)
 		}
 		if namespace != "" && namespace != ns {
@@ -73,7 +74,10 @@ func (p Principal) Areas(ability string) (namespace string, areas []vfspath.Area
 	return namespace, areas, nil
 }
 
-const accountDID = "did:ixo:"
+const (
+	accountDID = "did:ixo:"
+	didKey     = "did:key:"
+)
 
 // NamespaceOf returns the one name of a DID's own namespace. The DID of an
 // account and its address are the same namespace, which bears the address.

@@ -17,6 +17,9 @@ type Store interface {
 	// revocation that becomes visible has a higher number than all that were
 	// visible before.
 	Revocations(ctx context.Context, after int64, limit int) ([]Revocation, error)
+	// Bindings lists bindings of keys with a higher number, each as it is now, in order of
+	// number. One that changes gets a number above all that were visible before.
+	Bindings(ctx context.Context, after int64, limit int) ([]Binding, error)
 	// UseOnce marks a single-use token, and reports false when it was marked
 	// before. Exactly one of several concurrent callers gets true. Marks may be
 	// forgotten after the time.

@@ -14,8 +14,8 @@ import (
 // How the command is called, and what it is for.
 const (
 	KeyUsage = "new [--backup] [--out FILE] [--mnemonic FILE] | show FILE | " +
-		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME"
-	KeySummary = "make a key (0600) and print its DID; make, list and revoke app keys for other programs"
+		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME | lost ACCOUNT | requests | refuse ID"
+	KeySummary = "make a key (0600) and print its DID; make, list and revoke app keys for other programs; ask through your telephone for a new key in the place of a lost one"
 )
 
 // RunKey runs one command line of `castalia key`.
@@ -31,8 +31,14 @@ func RunKey(ctx context.Context, args []string, s shell.IO) error {
 		return runAppKeyList(ctx, rest, s)
 	case "revoke":
 		return runAppKeyRevoke(ctx, rest, s)
+	case "lost":
+		return runKeyLost(ctx, rest, s)
+	case "requests":
+		return runKeyRequests(ctx, rest, s)
+	case "refuse":
+		return runKeyRefuse(ctx, rest, s)
 	}
-	return shell.NoSubcommand(args, "new", "show", "app", "apps", "revoke")
+	return shell.NoSubcommand(args, "new", "show", "app", "apps", "revoke", "lost", "requests", "refuse")
 }
 
 func runKeyNew(args []string, s shell.IO) error {

@@ -23,8 +23,8 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | forms [FORM] | figures [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN]"
-	Summary = "accounts and forms of telephones, for operators; dialects of gateways"
+	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN]"
+	Summary = "accounts, forms and new keys of telephones, for operators; dialects of gateways"
 )
 
 // ussdVerbs are the subcommands, with how many arguments each takes.
@@ -36,7 +36,13 @@ var ussdVerbs = shell.Verbs[*desk]{
 	"move":      {Least: 2, Most: 2, Run: (*desk).move},
 	"acts":      {Most: 1, Run: (*desk).acts},
 	"forms":     {Most: 1, Run: (*desk).forms},
-	"figures":   {Most: 1, Run: (*desk).figures},
+
+	"key-requests": {Run: (*desk).keyRequests},
+	"approve-key":  {Least: 1, Most: 1, Run: (*desk).approveKey},
+	"refuse-key":   {Least: 1, Most: 1, Run: (*desk).refuseKey},
+	"undo-key":     {Least: 1, Most: 1, Run: (*desk).undoKey},
+
+	"figures": {Most: 1, Run: (*desk).figures},
 }
 
 // Run runs the command ussd.

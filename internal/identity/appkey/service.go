@@ -125,7 +125,7 @@ func (s *Service) Make(ctx context.Context, caller identity.Principal, n NewKey)
 	}
 	leaf := token.Leaf
 	switch {
-	case string(leaf.Issuer) != caller.DID:
+	case !caller.Signs(leaf.Issuer):
 		return Key{}, "", badDelegation("its issuer is not the authenticated user", nil)
 	case leaf.Audience != holder.DID():
 		return Key{}, "", badDelegation("its audience is not the holder that was offered for this id", nil)

@@ -19,6 +19,7 @@ type Store struct {
 	revocations []identity.Revocation
 	marks       map[string]time.Time
 	delegations map[string]identity.StoredDelegation
+	bindings    []identity.Binding
 }
 
 var _ identity.Store = (*Store)(nil)
@@ -54,6 +55,31 @@ func (s *Store) Revocations(_ context.Context, after int64, limit int) ([]identi
 		}
 	}
 	return list, nil
+}
+
+// Bindings implements identity.Store.
+func (s *Store) Bindings(_ context.Context, after int64, limit int) ([]identity.Binding, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []identity.Binding
+	for _, b := range s.bindings {
+		if b.Feed > after && len(list) < limit {
+			list = append(list, b)
+		}
+	}
+	return list, nil
+}
+
+// Bind adds bindings as they are, for tests of who counts on them.
+func (s *Store) Bind(all ...identity.Binding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range all {
+		s.bindings = slices.DeleteFunc(s.bindings, func(old identity.Binding) bool { return old.Key == b.Key })
+		s.feed++
+		b.Feed = s.feed
+		s.bindings = append(s.bindings, b)
+	}
 }
 
 // UseOnce implements identity.Store.

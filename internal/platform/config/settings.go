@@ -129,6 +129,7 @@ type USSD struct {
 	PINKey       Key           `env:"PIN_ENCRYPTION_KEY" doc:"Key under which PIN hashes are sealed; made in the data folder when embedded."`
 	PINKeysOld   KeyList       `env:"PIN_ENCRYPTION_KEYS_OLD" doc:"Earlier PIN keys, still readable after a rotation."`
 	SessionTTL   time.Duration `env:"USSD_SESSION_TTL" default:"180s" doc:"Idle time after which a telephone session expires."`
+	NewKeyWait   time.Duration `env:"NEW_KEY_WAIT" default:"24h" doc:"How long a request for a new key in the place of a lost one waits before operators may approve it. Whoever still has the old key can refuse it until then."`
 	MenuText     string        `env:"USSD_MENU_TEXT" doc:"The telephone's menus themselves, as YAML."`
 	Menu         string        `env:"USSD_MENU" doc:"File with the same; it is read again when it changes. Without either operators may store menus, and until then the built-in one serves."`
 	ScreenLimit  string        `env:"USSD_SCREEN_LIMIT" default:"160" doc:"Septets of a screen that networks show (120 to 182), with others for dialects and service codes: 160,africastalking=182,*384#=140. In UCS-2 as many characters as fit into the same octets (70 for 160), or as a second number says: 160/60."`

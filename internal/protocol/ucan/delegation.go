@@ -32,7 +32,7 @@ func VerifyDelegation(t *Token, q Query) (Delegation, error) {
 	if refusal := v.lifetime(leaf); refusal != nil {
 		return Delegation{}, refusal
 	}
-	d := Delegation{Root: leaf.Issuer, NoExpiry: true, CIDs: cids}
+	d := Delegation{Root: v.person(leaf.Issuer), NoExpiry: true, CIDs: cids}
 	seen := make(map[string]bool)
 	if refusal := v.tree(leaf, nil, &d, seen); refusal != nil {
 		return Delegation{}, refusal
@@ -42,7 +42,7 @@ func VerifyDelegation(t *Token, q Query) (Delegation, error) {
 		if refusal != nil {
 			return Delegation{}, refusal
 		}
-		u, d.Root = p, p.Issuer
+		u, d.Root = p, v.person(p.Issuer)
 	}
 	d.Resolved = v.resolved
 	return d, nil
@@ -54,7 +54,7 @@ func (v *verifier) tree(u, user *UCAN, d *Delegation, seen map[string]bool) *Ref
 	if refusal := v.check(u, user); refusal != nil {
 		return refusal
 	}
-	d.Links = append(d.Links, linkOf(u))
+	d.Links = append(d.Links, v.linkOf(u))
 	if !u.NoExpiry && (d.NoExpiry || u.Expires < d.Expires) {
 		d.NoExpiry, d.Expires = false, u.Expires
 	}
@@ -63,7 +63,7 @@ func (v *verifier) tree(u, user *UCAN, d *Delegation, seen map[string]bool) *Ref
 		if refusal != nil {
 			return refusal
 		}
-		if p.Audience != u.Issuer && !v.sameKey(p.Audience, u.Issuer) {
+		if v.person(p.Audience) != v.person(u.Issuer) && !v.sameKey(p.Audience, u.Issuer) {
 			return refuse(BrokenChain, "a proof for %s is used by %s", p.Audience, u.Issuer)
 		}
 		if seen[id] {

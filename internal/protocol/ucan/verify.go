@@ -30,6 +30,9 @@ type Query struct {
 	// of a did_unresolved refusal. Nil accepts the end of a whole chain,
 	// whoever that is.
 	Owner func(did.DID, Resource) (bool, error)
+	// Person returns in whose name an issuer signs: its own, or that of the DID whose key
+	// was lost and whose place it took. Nil is everybody's own.
+	Person func(did.DID) did.DID
 	// Revoked reports whether a token, or everything of an issuer, was withdrawn.
 	Revoked func(cid string, issuer did.DID) bool
 	// Seen reports whether a single-use token has been used.
@@ -56,6 +59,8 @@ type Link struct {
 	// Twin is UCAN.TwinCID: whoever looks for the one looks for the other.
 	Twin   string
 	Issuer did.DID
+	// Person is in whose name the issuer signed, by Query.Person; empty where nobody judged.
+	Person did.DID
 }
 
 func linkOf(u *UCAN) Link { return Link{CID: u.CID(), Twin: u.TwinCID(), Issuer: u.Issuer} }
@@ -64,7 +69,7 @@ func linkOf(u *UCAN) Link { return Link{CID: u.CID(), Twin: u.TwinCID(), Issuer:
 type Grant struct {
 	Capability
 	Resource Resource
-	// Root is the DID whose authority it is.
+	// Root is the DID whose authority it is: the person, where the key is another.
 	Root did.DID
 	// Path is the chain that proves it, the leaf first.
 	Path []Link
@@ -115,6 +120,20 @@ func (t *Token) bare() bool {
 		}
 	}
 	return false
+}
+
+// person is in whose name an issuer signs, or an audience is addressed.
+func (v *verifier) person(d did.DID) did.DID {
+	if v.q.Person == nil {
+		return d
+	}
+	return v.q.Person(d)
+}
+
+func (v *verifier) linkOf(u *UCAN) Link {
+	l := linkOf(u)
+	l.Person = v.person(u.Issuer)
+	return l
 }
 
 type verifier struct {
@@ -225,7 +244,7 @@ func (v *verifier) grants(leaf *UCAN) (Result, *RefusedError) {
 			failed = worse(failed, refusal)
 			continue
 		}
-		r.add(leaf, *c, res, path)
+		v.add(&r, leaf, *c, res, path)
 		if v.q.Want != nil {
 			break
 		}
@@ -240,16 +259,16 @@ func (v *verifier) grants(leaf *UCAN) (Result, *RefusedError) {
 }
 
 // add records a proved capability. The path comes root first.
-func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
-	g := Grant{Capability: c, Resource: res, Root: leaf.Issuer, Path: make([]Link, 0, len(path)), Exact: true}
+func (v *verifier) add(r *Result, leaf *UCAN, c Capability, res Resource, path []step) {
+	g := Grant{Capability: c, Resource: res, Root: v.person(leaf.Issuer), Path: make([]Link, 0, len(path)), Exact: true}
 	if len(path) > 0 {
-		g.Root = path[0].u.Issuer
+		g.Root = v.person(path[0].u.Issuer)
 	}
 	g.Hidden = make([][]string, 0, len(path))
 	whole := true
 	for _, step := range slices.Backward(path) {
 		u := step.u
-		g.Path = append(g.Path, linkOf(u))
+		g.Path = append(g.Path, v.linkOf(u))
 		g.Exact = g.Exact && step.with == c.With
 		if !u.NoExpiry && (r.NoExpiry || u.Expires < r.Expires) {
 			r.NoExpiry, r.Expires = false, u.Expires
@@ -315,7 +334,7 @@ func (v *verifier) rootOf(u *UCAN, c claim) *RefusedError {
 	if v.q.Owner == nil {
 		return nil
 	}
-	owns, err := v.q.Owner(u.Issuer, c.res)
+	owns, err := v.q.Owner(v.person(u.Issuer), c.res)
 	switch {
 	case err != nil:
 		return &RefusedError{Reason: DIDUnresolved, Detail: "owner of " + clip(c.res.Text), cause: err}
@@ -331,7 +350,7 @@ func (v *verifier) proveBy(u *UCAN, id string, c claim, depth int) ([]step, *Ref
 	if refusal != nil {
 		return nil, refusal
 	}
-	if p.Audience != u.Issuer {
+	if v.person(p.Audience) != v.person(u.Issuer) {
 		return nil, refuse(BrokenChain, "a proof for %s is used by %s", p.Audience, u.Issuer)
 	}
 	if refusal := v.check(p, u); refusal != nil {

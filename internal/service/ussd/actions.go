@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
@@ -26,52 +27,60 @@ const claimTime = 3 * time.Second
 func (h *hop) act(ctx context.Context, call string) (outcome string, set map[string]string, err error) {
 	name := h.menu.Action(call)
 	switch name {
-	case actionCreateAccount:
+	case ussdaction.CreateAccount:
 		return h.createAccount(ctx)
-	case actionVerifyPIN:
+	case ussdaction.VerifyPIN:
 		return h.verifyPIN(ctx)
-	case actionChangePIN:
+	case ussdaction.ChangePIN:
 		return h.changePIN(ctx)
-	case actionListAccounts:
+	case ussdaction.ListAccounts:
 		return h.listAccounts(ctx)
-	case actionChooseAccount:
+	case ussdaction.ChooseAccount:
 		return h.chooseAccount()
-	case actionCheckResetCode:
+	case ussdaction.CheckResetCode:
 		return h.checkResetCode(ctx)
-	case actionResetPIN:
+	case ussdaction.ResetPIN:
 		return h.resetPIN(ctx)
-	case actionCheckLinkCode:
+	case ussdaction.CheckLinkCode:
 		return h.checkLinkCode(ctx)
-	case actionLinkAccount:
+	case ussdaction.LinkAccount:
 		return h.linkAccount(ctx)
-	case actionUnlinkAccount:
+	case ussdaction.UnlinkAccount:
 		return h.unlinkAccount()
-	case actionLoadProfile:
+	case ussdaction.CheckKeyCode:
+		return h.checkKeyCode(ctx)
+	case ussdaction.AskNewKey:
+		return h.askNewKey(ctx)
+	case ussdaction.LoadKeyRequest:
+		return h.loadKeyRequest(ctx)
+	case ussdaction.CancelKeyRequest:
+		return h.cancelKeyRequest()
+	case ussdaction.LoadProfile:
 		return h.loadProfile(ctx)
-	case actionSetLanguage:
+	case ussdaction.SetLanguage:
 		return h.setLanguage()
-	case actionLogOut:
+	case ussdaction.LogOut:
 		h.next.Account = ""
 		h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
 		h.next.State.Vars = nil
 		return "ok", nil, nil
-	case actionAskOracle:
+	case ussdaction.AskOracle:
 		return h.askOracle(ctx)
-	case actionTakeAnswer:
+	case ussdaction.TakeAnswer:
 		return h.takeAnswer(ctx)
-	case actionDecide:
+	case ussdaction.Decide:
 		return h.decide(ctx)
-	case actionLookUpEntity:
+	case ussdaction.LookUpEntity:
 		return h.lookUpEntity(ctx)
-	case actionAskDocuments:
+	case ussdaction.AskDocuments:
 		return h.askDocuments(ctx)
-	case actionAskPeople:
+	case ussdaction.AskPeople:
 		return h.askPeople(ctx)
-	case actionStoreForm:
+	case ussdaction.StoreForm:
 		return h.storeForm(call)
-	case actionReadList:
+	case ussdaction.ReadList:
 		return h.readList(ctx, call)
-	case actionCallWebhook:
+	case ussdaction.CallWebhook:
 		return h.callWebhook(ctx, call)
 	}
 	return "", nil, fmt.Errorf("unknown action %q", name)

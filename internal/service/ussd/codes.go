@@ -4,34 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
-
-// Code is a one-time code that was told to a caller elsewhere, for one account.
-// The code itself is kept nowhere.
-type Code struct {
-	Account string
-	// Purpose is what it is good for: one of the ussdpin.Purpose words.
-	Purpose string
-	// Issuer is who made it: IssuerOperator, or the DID of a person.
-	Issuer           string
-	MAC              []byte
-	Created, Expires time.Time
-}
-
-// IssuerOperator is the issuer of codes that operators make.
-const IssuerOperator = "operator"
-
-// Proof says that a session was given a code. It is gone when the next screen
-// neither uses it nor asks for a secret.
-type Proof struct {
-	Purpose string `json:"p"`
-	Account string `json:"a"`
-	Issuer  string `json:"i"`
-	MAC     []byte `json:"m"`
-}
 
 // checkResetCode checks the code with which a PIN may be set anew. It is good on
 // the account's own telephone only: a code that was overheard opens nothing.
@@ -55,19 +31,10 @@ func (h *hop) checkCode(ctx context.Context, account Account, purpose string) (s
 		counters = []ussdpin.Counter{{Subject: h.req.Phone, Origin: ussdpin.OriginCaller, Against: account.ID}}
 		account = Account{}
 	}
-	var given Code
-	g, err := h.guess(ctx, account, counters, func() (bool, error) {
-		codes, err := h.svc.store.Codes(ctx, account.ID, purpose, h.now)
-		if err != nil {
-			return false, fmt.Errorf("load codes: %w", err)
-		}
-		for _, c := range codes {
-			if h.svc.cfg.Keys.MatchesCode(c.MAC, purpose, account.ID, c.Issuer, h.secret) {
-				given = c
-				return true, nil
-			}
-		}
-		return false, nil
+	var given ussdcode.Proof
+	g, err := h.guess(ctx, account, counters, func() (right bool, err error) {
+		given, right, err = ussdcode.Find(ctx, h.svc.store, h.svc.cfg.Keys, account.ID, purpose, h.secret, h.now)
+		return right, err
 	})
 	switch {
 	case err != nil:
@@ -85,8 +52,22 @@ func (h *hop) checkCode(ctx context.Context, account Account, purpose string) (s
 		return h.wrongPIN(lock)
 	}
 	h.proved = true
-	h.next.Memory.Proof = &Proof{Purpose: purpose, Account: account.ID, Issuer: given.Issuer, MAC: given.MAC}
+	h.next.Memory.Proof = &given
 	return "ok", map[string]string{"account": account.ID}, nil
+}
+
+// given returns the code of the account that the session was given for a purpose, and
+// false when there is none or it is not good any more.
+func (h *hop) given(ctx context.Context, purpose string) (ussdcode.Proof, bool, error) {
+	proof := h.cur.Memory.Proof
+	if proof == nil || proof.Purpose != purpose || proof.Account != h.next.Account {
+		return ussdcode.Proof{}, false, nil
+	}
+	good, err := proof.StillGood(ctx, h.svc.store, h.now)
+	if err != nil {
+		return ussdcode.Proof{}, false, fmt.Errorf("load code: %w", err)
+	}
+	return *proof, good, nil
 }
 
 // resetPIN stores a new PIN in exchange for the code that the session was given,
@@ -102,7 +83,7 @@ func (h *hop) resetPIN(ctx context.Context) (string, map[string]string, error) {
 		return "weak", nil, nil
 	}
 	account, err := h.svc.store.Account(ctx, proof.Account)
-	good, codeErr := h.svc.stillGood(ctx, proof, h.now)
+	good, codeErr := proof.StillGood(ctx, h.svc.store, h.now)
 	switch {
 	case errors.Is(err, ErrNoAccount), err == nil && codeErr == nil && (!good || account.Phone != h.req.Phone):
 		return "denied", nil, nil
@@ -115,16 +96,4 @@ func (h *hop) resetPIN(ctx context.Context) (string, map[string]string, error) {
 	}
 	h.effects = append(h.effects, ResetPIN{Proof: *proof, Sealed: sealed, Except: h.id})
 	return h.logIn(ctx, account)
-}
-
-// stillGood reports whether nobody used or replaced the code meanwhile. Whoever
-// uses it compares again, in the same transaction.
-func (s *Service) stillGood(ctx context.Context, p *Proof, now time.Time) (bool, error) {
-	codes, err := s.store.Codes(ctx, p.Account, p.Purpose, now)
-	for _, c := range codes {
-		if c.Issuer == p.Issuer && string(c.MAC) == string(p.MAC) {
-			return true, err
-		}
-	}
-	return false, err
 }

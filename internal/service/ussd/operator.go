@@ -213,7 +213,7 @@ func (s *Service) Alias(phone string) string { return s.cfg.Keys.Alias(phone) }
 
 // Locks lists what is locked now: accounts, and telephones that tried too many
 // foreign ones.
-func (s *Service) Locks(ctx context.Context) ([]Lock, error) {
+func (s *Service) Locks(ctx context.Context) ([]ussdpin.Lock, error) {
 	locks, err := s.store.Locks(ctx, s.cfg.Now(), 500)
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)

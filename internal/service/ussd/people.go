@@ -54,9 +54,17 @@ func (h *hop) knowPerson(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for a link: %w", err)
 	}
-	h.next.Memory.Facts &^= ussdmenu.Linked
-	if did != "" {
-		h.next.Memory.Facts |= ussdmenu.Linked
+	h.next.Memory.Facts &^= ussdmenu.Linked | ussdmenu.KeyAsked
+	if did == "" {
+		return nil
+	}
+	h.next.Memory.Facts |= ussdmenu.Linked
+	key, _, err := h.svc.store.KeyRequest(ctx, h.next.Account, h.now)
+	if err != nil {
+		return fmt.Errorf("look for a request for a key: %w", err)
+	}
+	if key != "" {
+		h.next.Memory.Facts |= ussdmenu.KeyAsked
 	}
 	return nil
 }
@@ -64,6 +72,11 @@ func (h *hop) knowPerson(ctx context.Context) error {
 // checkLinkCode checks the code that a person's browser shows for this account, after
 // the PIN was given in this session. It says whose code it is, for the caller to agree.
 func (h *hop) checkLinkCode(ctx context.Context) (string, map[string]string, error) {
+	return h.checkPersonsCode(ctx, ussdpin.PurposeLink)
+}
+
+// checkPersonsCode checks a code of somebody with a key, after the PIN.
+func (h *hop) checkPersonsCode(ctx context.Context, purpose string) (string, map[string]string, error) {
 	if h.next.Account == "" || !h.cur.Memory.PINProved {
 		return "denied", nil, nil
 	}
@@ -74,36 +87,20 @@ func (h *hop) checkLinkCode(ctx context.Context) (string, map[string]string, err
 	if err != nil {
 		return "", nil, fmt.Errorf("load account: %w", err)
 	}
-	outcome, set, err := h.checkCode(ctx, account, ussdpin.PurposeLink)
+	outcome, set, err := h.checkCode(ctx, account, purpose)
 	if outcome == "ok" {
-		set["person"] = shortDID(h.next.Memory.Proof.Issuer)
+		set["person"] = ussdtext.ShortDID(h.next.Memory.Proof.Issuer)
 	}
 	return outcome, set, err
 }
 
-// shortDID is enough of a DID to compare it with the one that a browser shows.
-func shortDID(did string) string {
-	const ends = 12
-	if len(did) <= 2*ends {
-		return did
-	}
-	return did[:ends] + ".." + did[len(did)-ends:]
-}
-
 // linkAccount makes the account and the person whose code was given one.
 func (h *hop) linkAccount(ctx context.Context) (string, map[string]string, error) {
-	proof := h.cur.Memory.Proof
-	if proof == nil || proof.Purpose != ussdpin.PurposeLink || proof.Account != h.next.Account {
-		return "denied", nil, nil
-	}
-	good, err := h.svc.stillGood(ctx, proof, h.now)
-	if err != nil {
-		return "", nil, fmt.Errorf("load code: %w", err)
-	}
+	proof, good, err := h.given(ctx, ussdpin.PurposeLink)
 	if !good {
-		return "denied", nil, nil
+		return "denied", nil, err
 	}
-	h.effects = append(h.effects, LinkAccount{Proof: *proof})
+	h.effects = append(h.effects, LinkAccount{Proof: proof})
 	h.next.Memory.Facts |= ussdmenu.Linked
 	return "ok", nil, nil
 }
@@ -114,6 +111,6 @@ func (h *hop) unlinkAccount() (string, map[string]string, error) {
 		return "denied", nil, nil
 	}
 	h.effects = append(h.effects, UnlinkAccount{Account: h.next.Account})
-	h.next.Memory.Facts &^= ussdmenu.Linked
+	h.next.Memory.Facts &^= ussdmenu.Linked | ussdmenu.KeyAsked
 	return "ok", nil, nil
 }

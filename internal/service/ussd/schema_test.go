@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -63,7 +64,7 @@ func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(ussd.ActionSpecs())),
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(ussdaction.Specs())),
 		names(schema.Defs["action"].Properties["run"].Enum)); diff != "" {
 		t.Errorf("actions: %s", diff)
 	}

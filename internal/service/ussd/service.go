@@ -91,6 +91,9 @@ type Config struct {
 	// OracleWait is how long a user waits for an answer before it is promised;
 	// 0 is 5 s.
 	OracleWait time.Duration
+	// NewKeyWait is how long a request for a new key waits before operators may approve it:
+	// whoever still has the old key has so long to refuse it.
+	NewKeyWait time.Duration
 	// PINCost is the price of a slow hash, PINSlots how many run at once (0 is
 	// half the processors).
 	PINCost  ussdpin.Cost

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
 
@@ -66,7 +67,7 @@ type Memory struct {
 	// PINProved says that the present PIN was given on the way to a change.
 	PINProved bool `json:"p,omitempty"`
 	// Proof is the one-time code that was given on the way to its use.
-	Proof *Proof `json:"c,omitempty"`
+	Proof *ussdcode.Proof `json:"c,omitempty"`
 	// Question is the number of the question that waits for its answer.
 	Question string `json:"q,omitempty"`
 	// Saved is the place of an earlier session that may be continued.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
@@ -13,6 +14,8 @@ import (
 // safe for concurrent use, on any number of nodes. A method that changes
 // something returns nil only when the change is durable.
 type Store interface {
+	ussdcode.Store
+
 	// Session returns the session, ended and expired ones too, or ErrNoSession.
 	Session(ctx context.Context, id string) (*Session, error)
 	// Commit stores a hop: the session as it is now, together with the hop's
@@ -43,13 +46,14 @@ type Store interface {
 	AccountsOf(ctx context.Context, phone string, limit int) ([]Account, error)
 	// Link returns the DID that is the same person as the account, or "".
 	Link(ctx context.Context, account string) (did string, err error)
-	// Codes returns the one-time codes of an account that have not expired.
-	Codes(ctx context.Context, account, purpose string, now time.Time) ([]Code, error)
+	// KeyRequest returns the new key that was asked for at the account's telephone and when,
+	// or "" when no request waits.
+	KeyRequest(ctx context.Context, account string, now time.Time) (key string, asked time.Time, err error)
 	// Unlock forgets the failed attempts on an account, or of a telephone on
 	// foreign ones, and reports whether there were any.
 	Unlock(ctx context.Context, subject string) (bool, error)
 	// Locks lists what is locked at the time, what opens last first.
-	Locks(ctx context.Context, now time.Time, limit int) ([]Lock, error)
+	Locks(ctx context.Context, now time.Time, limit int) ([]ussdpin.Lock, error)
 	// SealedPINs returns up to limit accounts after the id, in order of ids.
 	SealedPINs(ctx context.Context, after string, limit int) ([]Account, error)
 	// ReplacePIN stores a sealed PIN if it is still the old one.
@@ -145,17 +149,33 @@ type SetPIN struct {
 // ends every other session of the account and forgets the wrong PINs of its own
 // telephone. A code that is used or replaced by now is ErrStale.
 type ResetPIN struct {
-	Proof  Proof
+	Proof  ussdcode.Proof
 	Sealed []byte
 	Except string
 }
 
 // LinkAccount uses up a code of a person, and makes the account and the person's DID
 // one. A code that is used or replaced by now is ErrStale.
-type LinkAccount struct{ Proof Proof }
+type LinkAccount struct{ Proof ussdcode.Proof }
 
 // UnlinkAccount ends the link of an account.
 type UnlinkAccount struct{ Account string }
+
+// AskNewKey uses up a code of a new key, and keeps the request that it takes the place of
+// the key of the person whom the account is linked with, instead of an earlier one of the
+// account. It may be approved from Ready on, until Expires. A code that is used or replaced
+// by now, and an account that is not linked, is ErrStale.
+type AskNewKey struct {
+	ID             string
+	Proof          ussdcode.Proof
+	Ready, Expires time.Time
+}
+
+// NewKeyLife is how long a request for a new key may be approved.
+const NewKeyLife = 7 * 24 * time.Hour
+
+// CancelKeyRequest ends the request of an account, if there is one.
+type CancelKeyRequest struct{ Account string }
 
 // VoidCodes forgets the codes of an account.
 type VoidCodes struct{ Account, Purpose string }
@@ -180,29 +200,20 @@ type KeepQuestion struct{ Question ussdquestion.Question }
 // MarkRead says that an answer was shown.
 type MarkRead struct{ Question string }
 
-func (CreateAccount) effect() {}
-func (SettlePIN) effect()     {}
-func (SetPIN) effect()        {}
-func (ResetPIN) effect()      {}
-func (VoidCodes) effect()     {}
-func (LinkAccount) effect()   {}
-func (UnlinkAccount) effect() {}
-func (ProvePIN) effect()      {}
-func (EndSessions) effect()   {}
-func (SetLanguage) effect()   {}
-func (KeepQuestion) effect()  {}
-func (MarkRead) effect()      {}
-
-// Lock is an account that is locked now, or (OriginCaller) a telephone that
-// tried too many foreign ones: Account is then its number, and Telephone the
-// name by which it can be unlocked.
-type Lock struct {
-	Account   string    `json:"account"`
-	Telephone string    `json:"telephone,omitempty"`
-	Origin    string    `json:"origin"`
-	Failures  int       `json:"failures"`
-	Until     time.Time `json:"until"`
-}
+func (CreateAccount) effect()    {}
+func (SettlePIN) effect()        {}
+func (SetPIN) effect()           {}
+func (ResetPIN) effect()         {}
+func (VoidCodes) effect()        {}
+func (LinkAccount) effect()      {}
+func (UnlinkAccount) effect()    {}
+func (AskNewKey) effect()        {}
+func (CancelKeyRequest) effect() {}
+func (ProvePIN) effect()         {}
+func (EndSessions) effect()      {}
+func (SetLanguage) effect()      {}
+func (KeepQuestion) effect()     {}
+func (MarkRead) effect()         {}
 
 // Swept is a session that was removed.
 type Swept struct {

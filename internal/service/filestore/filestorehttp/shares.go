@@ -122,7 +122,7 @@ func (a *api) share(w http.ResponseWriter, r *http.Request, access filestore.Acc
 		return fault.Wrap(fault.Invalid, "the delegation cannot be read", err)
 	}
 	p, _ := identity.FromContext(r.Context())
-	if string(token.Leaf.Issuer) != p.DID {
+	if !p.Signs(token.Leaf.Issuer) {
 		return fault.New(fault.Forbidden, "a link is registered by whoever signed it")
 	}
 	n := filestore.NewShare{TokenCID: token.CID(), TwinCID: token.Leaf.TwinCID(), Path: body.Path, MaxUses: body.MaxUses}

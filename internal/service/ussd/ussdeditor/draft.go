@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
@@ -81,7 +82,7 @@ func (e Editor) Read(ctx context.Context, text []byte) (Draft, error) {
 		Text: string(text), Parts: parts, Runs: map[string][]string{},
 		Guards: ussdmenu.Facts(math.MaxUint16).Names(), Kinds: ussdmenu.Kinds(),
 	}
-	for run, spec := range ussd.ActionSpecs() {
+	for run, spec := range ussdaction.Specs() {
 		d.Runs[run] = spec.Outcomes
 	}
 	if err != nil {

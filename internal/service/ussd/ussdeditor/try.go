@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
-	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
 
@@ -62,7 +62,7 @@ func (e Editor) Try(ctx context.Context, text []byte, a Attempt) (Shown, error) 
 	if unknown != "" {
 		return Shown{}, fault.Newf(fault.Invalid, "There is no guard %q", unknown)
 	}
-	c := &call{menu: book.For(a.Code), facts: facts, answers: a.Answers, specs: ussd.ActionSpecs()}
+	c := &call{menu: book.For(a.Code), facts: facts, answers: a.Answers, specs: ussdaction.Specs()}
 	c.at = c.menu.Begin(a.Language)
 	c.at.Limit = e.limits.Of("", a.Code).OrDefault()
 	screen, end := c.menu.Render(c.at, c.facts)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdeditor"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
@@ -241,7 +242,7 @@ func TestADraftIsTriedWithoutDoingAnything(t *testing.T) {
 // The actions that the telephone of the editor knows by name are there.
 func TestKnownActionsAreRegistered(t *testing.T) {
 	t.Parallel()
-	specs := ussd.ActionSpecs()
+	specs := ussdaction.Specs()
 	for _, name := range []string{"createAccount", "verifyPin", "resetPin", "logOut", "setLanguage"} {
 		if !slices.Contains(specs[name].Outcomes, "ok") {
 			t.Errorf("no action %q answers ok", name)

@@ -166,7 +166,7 @@ func (a *api) graph(w http.ResponseWriter, r *http.Request) error {
 // LockList is the accounts that are locked now, and the telephones that tried
 // too many foreign ones.
 type LockList struct {
-	Locks []ussd.Lock `json:"locks"`
+	Locks []ussdpin.Lock `json:"locks"`
 }
 
 func (a *api) locks(w http.ResponseWriter, r *http.Request) error {

@@ -198,6 +198,7 @@ const (
 	Several             // the telephone belongs to several accounts
 	Linked              // the account is the same person as a DID
 	Approval            // what was just read out waits for the caller's approval
+	KeyAsked            // a new key in the place of a lost one was asked for, and waits
 )
 
 type factName struct {
@@ -217,6 +218,7 @@ var factNames = []factName{
 	{"has_accounts", Several},
 	{"linked", Linked},
 	{"approval", Approval},
+	{"key_asked", KeyAsked},
 }
 
 // FactsOf returns the facts of the names, or the first name that is none.

@@ -16,6 +16,19 @@ var errNotLinked = fault.New(fault.NotFound, "You are not linked with that accou
 // account and after its PIN, to become one with it. Whether there is such an account is
 // not told: whoever has no telephone to type it at has a number of no use.
 func (s *Service) LinkCode(ctx context.Context, did, account string) (Told, error) {
+	return s.personsCode(ctx, ussdpin.PurposeLink, did, account)
+}
+
+// KeyCode makes the code that somebody who lost a key types at the linked telephone, to ask
+// for the one of the DID in its place. What it tells is what LinkCode does.
+func (s *Service) KeyCode(ctx context.Context, did, account string) (Told, error) {
+	if !strings.HasPrefix(did, "did:key:") {
+		return Told{}, fault.New(fault.Invalid, "Only a did:key can take the place of a lost key.")
+	}
+	return s.personsCode(ctx, ussdpin.PurposeKey, did, account)
+}
+
+func (s *Service) personsCode(ctx context.Context, purpose, did, account string) (Told, error) {
 	switch {
 	case !strings.HasPrefix(did, "did:"):
 		return Told{}, fault.New(fault.Forbidden, "Only a person with a DID can be linked.")
@@ -23,9 +36,9 @@ func (s *Service) LinkCode(ctx context.Context, did, account string) (Told, erro
 		return Told{}, fault.New(fault.Invalid, "account must be an account ID, such as C1A2B3C4D")
 	}
 	by := s.act(did, "", account, "")
-	told, err := s.code(ctx, ussdpin.PurposeLink, did, LinkTime, 0, by)
+	told, err := s.code(ctx, purpose, did, LinkTime, 0, by)
 	if errors.Is(err, errNoAccount) {
-		code, _ := s.cfg.Keys.NewCode(ussdpin.PurposeLink, by.Account, did)
+		code, _ := s.cfg.Keys.NewCode(purpose, by.Account, did)
 		return Told{Account: by.Account, Code: code, Expires: by.At.Add(LinkTime)}, nil
 	}
 	return told, err

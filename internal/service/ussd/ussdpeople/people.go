@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
@@ -32,6 +33,12 @@ const (
 	ActMove      = "moved"
 	ActLink      = "linked"
 	ActUnlink    = "unlinked"
+
+	ActAskKey     = "new key asked for"
+	ActCancelKey  = "request for a new key cancelled"
+	ActApproveKey = "new key approved"
+	ActRefuseKey  = "new key refused"
+	ActUndoKey    = "new key undone"
 )
 
 // ActorCaller is the actor of what is done at a telephone. Others are operators, and
@@ -91,7 +98,7 @@ type Store interface {
 	// for a linked account only (else ussd.ErrNoAccount). Send, the beginning of the
 	// code or nothing, goes to the account's own telephone by a text message, in the
 	// same transaction.
-	PutCode(ctx context.Context, c ussd.Code, send string, by Act) error
+	PutCode(ctx context.Context, c ussdcode.Code, send string, by Act) error
 	// CloseAccount ends an account's sessions and puts its record aside, without PIN.
 	CloseAccount(ctx context.Context, by Act) error
 	// EraseAccount removes an account, open or closed, and all that belongs to it.
@@ -211,7 +218,8 @@ func (s *Service) Accounts(ctx context.Context, q Search) ([]Account, error) {
 // ResetCode makes the code with which the owner of an account sets a new PIN, at the
 // account's own telephone.
 func (s *Service) ResetCode(ctx context.Context, account, operator string) (Told, error) {
-	return s.code(ctx, ussdpin.PurposeReset, ussd.IssuerOperator, ResetTime, 0, s.act(operator, ActResetCode, account, ""))
+	return s.code(ctx, ussdpin.PurposeReset, ussdcode.IssuerOperator, ResetTime, 0,
+		s.act(operator, ActResetCode, account, ""))
 }
 
 // SendResetCode makes such a code, sends its beginning to the account's own telephone
@@ -219,14 +227,16 @@ func (s *Service) ResetCode(ctx context.Context, account, operator string) (Told
 // use without the message, and the message none without what is told: a PIN is never
 // reset by whoever holds the telephone alone.
 func (s *Service) SendResetCode(ctx context.Context, account, operator string) (Told, error) {
-	return s.code(ctx, ussdpin.PurposeReset, ussd.IssuerOperator, ResetTime, SentDigits,
+	return s.code(ctx, ussdpin.PurposeReset, ussdcode.IssuerOperator, ResetTime, SentDigits,
 		s.act(operator, ActResetCode, account, "in part by text message"))
 }
 
 // code makes a code, and sends so many of its digits instead of telling them.
 func (s *Service) code(ctx context.Context, purpose, issuer string, d time.Duration, sent int, by Act) (Told, error) {
 	code, mac := s.cfg.Keys.NewCode(purpose, by.Account, issuer)
-	c := ussd.Code{Account: by.Account, Purpose: purpose, Issuer: issuer, MAC: mac, Created: by.At, Expires: by.At.Add(d)}
+	c := ussdcode.Code{
+		Account: by.Account, Purpose: purpose, Issuer: issuer, MAC: mac, Created: by.At, Expires: by.At.Add(d),
+	}
 	if err := s.store.PutCode(ctx, c, code[:sent], by); err != nil {
 		return Told{}, public(err)
 	}

@@ -26,6 +26,7 @@ const (
 const (
 	PurposeReset = "reset" // sets a PIN without knowing the old one
 	PurposeLink  = "link"  // makes an account and a DID one person
+	PurposeKey   = "key"   // asks for a new key in the place of one that was lost
 )
 
 // Record is what is known of a counter.
@@ -101,4 +102,15 @@ func LockTime(failures int) time.Duration {
 		d *= 4
 	}
 	return min(d, 24*time.Hour)
+}
+
+// Lock is an account that is locked now, or (OriginCaller) a telephone that
+// tried too many foreign ones: Account is then its number, and Telephone the
+// name by which it can be unlocked.
+type Lock struct {
+	Account   string    `json:"account"`
+	Telephone string    `json:"telephone,omitempty"`
+	Origin    string    `json:"origin"`
+	Failures  int       `json:"failures"`
+	Until     time.Time `json:"until"`
 }

@@ -85,6 +85,9 @@ func apart(e ussdmenu.Edge) bool {
 		e.From == "linkConfirm" || e.To == "linkConfirm" || e.From == "unlinkPin" || e.To == "unlinkPin" || e.From == "linkCode" && e.To == "linkPin" {
 		return true
 	}
+	if strings.HasPrefix(e.From, "key") || strings.HasPrefix(e.To, "key") { // a new key takes a link, which takes a code
+		return true
+	}
 	if e.From == "oracleAsks" || e.To == "oracleAsks" { // what the oracle wants to do has tests of its own
 		return true
 	}

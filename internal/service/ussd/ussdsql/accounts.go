@@ -125,16 +125,16 @@ func (s *Store) Unlock(ctx context.Context, subject string) (bool, error) {
 }
 
 // Locks implements ussd.Store.
-func (s *Store) Locks(ctx context.Context, now time.Time, limit int) (_ []ussd.Lock, err error) {
+func (s *Store) Locks(ctx context.Context, now time.Time, limit int) (_ []ussdpin.Lock, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT subject, origin, failures, locked_until_ms FROM ussd_attempts
 		WHERE locked_until_ms > $1 ORDER BY locked_until_ms DESC LIMIT $2`, sqldb.MS(now), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	out := []ussd.Lock{}
+	out := []ussdpin.Lock{}
 	for rows.Next() {
-		var l ussd.Lock
+		var l ussdpin.Lock
 		var until int64
 		if err := rows.Scan(&l.Account, &l.Origin, &l.Failures, &until); err != nil {
 			return nil, fmt.Errorf("list locks: %w", err)

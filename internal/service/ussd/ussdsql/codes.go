@@ -10,21 +10,22 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // Codes implements ussd.Store.
-func (s *Store) Codes(ctx context.Context, account, purpose string, now time.Time) (_ []ussd.Code, err error) {
+func (s *Store) Codes(ctx context.Context, account, purpose string, now time.Time) (_ []ussdcode.Code, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT issuer, mac, created_ms, expires_ms FROM ussd_codes
 		WHERE account = $1 AND purpose = $2 AND expires_ms > $3 ORDER BY issuer`, account, purpose, sqldb.MS(now))
 	if err != nil {
 		return nil, fmt.Errorf("read codes: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []ussd.Code
+	var out []ussdcode.Code
 	for rows.Next() {
-		c := ussd.Code{Account: account, Purpose: purpose}
+		c := ussdcode.Code{Account: account, Purpose: purpose}
 		var created, expires int64
 		if err := rows.Scan(&c.Issuer, &c.MAC, &created, &expires); err != nil {
 			return nil, fmt.Errorf("read codes: %w", err)
@@ -36,7 +37,7 @@ func (s *Store) Codes(ctx context.Context, account, purpose string, now time.Tim
 }
 
 // useCode takes a code away; one that is gone or over is ErrStale.
-func useCode(ctx context.Context, tx sqldb.Querier, p ussd.Proof, now time.Time) error {
+func useCode(ctx context.Context, tx sqldb.Querier, p ussdcode.Proof, now time.Time) error {
 	res, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND purpose = $2 AND issuer = $3 AND mac = $4 AND expires_ms > $5`,
 		p.Account, p.Purpose, p.Issuer, p.MAC, sqldb.MS(now))
 	return changedOne(res, err, ussd.ErrStale)
@@ -57,7 +58,7 @@ func resetPIN(ctx context.Context, tx sqldb.Querier, e ussd.ResetPIN, now time.T
 	if err := endSessions(ctx, tx, account, e.Except, now); err != nil {
 		return err
 	}
-	if e.Proof.Issuer == ussd.IssuerOperator {
+	if e.Proof.Issuer == ussdcode.IssuerOperator {
 		// What an operator opened is not the person's any more, until that person says so.
 		if err := unlinkAccount(ctx, tx, ussd.UnlinkAccount{Account: account}, now); err != nil {
 			return err
@@ -86,9 +87,13 @@ func linkAccount(ctx context.Context, tx sqldb.Querier, e ussd.LinkAccount, now 
 	if err := changedOne(res, err, ussd.ErrNoAccount); err != nil {
 		return err
 	}
+	// A request for a new key was for the person before.
+	if err := cancelKeyRequest(ctx, tx, account, ussdpeople.ActorCaller, now); err != nil {
+		return err
+	}
 	// The person before, if there was one, makes no codes for it any more.
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND purpose = $2 AND issuer NOT IN ($3, $4)`,
-		account, ussdpin.PurposeReset, ussd.IssuerOperator, did); err != nil {
+		account, ussdpin.PurposeReset, ussdcode.IssuerOperator, did); err != nil {
 		return fmt.Errorf("forget codes: %w", err)
 	}
 	return addAct(ctx, tx, ussdpeople.Act{
@@ -109,6 +114,9 @@ func unlinkAccount(ctx context.Context, tx sqldb.Querier, e ussd.UnlinkAccount, 
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND issuer = $2`, e.Account, did); err != nil {
 		return fmt.Errorf("forget codes: %w", err)
+	}
+	if err := cancelKeyRequest(ctx, tx, e.Account, ussdpeople.ActorCaller, now); err != nil {
+		return err
 	}
 	return addAct(ctx, tx, ussdpeople.Act{
 		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActUnlink, Account: e.Account, Detail: did,

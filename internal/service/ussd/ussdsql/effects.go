@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
@@ -29,6 +30,10 @@ func (s *Store) apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, chan
 		return linkAccount(ctx, tx, e, now)
 	case ussd.UnlinkAccount:
 		return unlinkAccount(ctx, tx, e, now)
+	case ussd.AskNewKey:
+		return s.askNewKey(ctx, tx, e, now)
+	case ussd.CancelKeyRequest:
+		return cancelKeyRequest(ctx, tx, e.Account, ussdpeople.ActorCaller, now)
 	case ussd.VoidCodes:
 		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND purpose = $2`, e.Account, e.Purpose)
 		return wrap("void codes", err)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
@@ -90,12 +90,12 @@ func (s *Store) lockAccount(ctx context.Context, tx sqldb.Querier, account strin
 const maxCodes = 4
 
 // PutCode implements ussdpeople.Store.
-func (s *Store) PutCode(ctx context.Context, c ussd.Code, send string, by ussdpeople.Act) error {
+func (s *Store) PutCode(ctx context.Context, c ussdcode.Code, send string, by ussdpeople.Act) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := s.lockAccount(ctx, tx, c.Account); err != nil {
 			return err
 		}
-		if c.Purpose == ussdpin.PurposeReset && c.Issuer != ussd.IssuerOperator {
+		if c.Purpose == ussdpin.PurposeReset && c.Issuer != ussdcode.IssuerOperator {
 			var one int
 			err := tx.QueryRowContext(ctx, `SELECT 1 FROM ussd_links WHERE account = $1 AND did = $2`+s.db.Dialect().ForUpdate(), c.Account, c.Issuer).Scan(&one)
 			if errors.Is(err, sql.ErrNoRows) {
@@ -136,13 +136,17 @@ func (s *Store) PutCode(ctx context.Context, c ussd.Code, send string, by ussdpe
 }
 
 // detach removes what must not outlive the telephone or the PIN of an account.
-func detach(ctx context.Context, tx sqldb.Querier, account string, now time.Time) error {
+func detach(ctx context.Context, tx sqldb.Querier, by ussdpeople.Act) error {
+	account := by.Account
+	if err := cancelKeyRequest(ctx, tx, account, by.Actor, by.At); err != nil {
+		return err
+	}
 	for _, table := range []string{"ussd_codes", "ussd_links"} {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE account = $1`, account); err != nil {
 			return fmt.Errorf("detach account: %w", err)
 		}
 	}
-	return endSessions(ctx, tx, account, "", now)
+	return endSessions(ctx, tx, account, "", by.At)
 }
 
 // CloseAccount implements ussdpeople.Store.
@@ -158,7 +162,7 @@ func (s *Store) CloseAccount(ctx context.Context, by ussdpeople.Act) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_accounts WHERE id = $1`, by.Account); err != nil {
 			return fmt.Errorf("close account: %w", err)
 		}
-		if err := detach(ctx, tx, by.Account, by.At); err != nil {
+		if err := detach(ctx, tx, by); err != nil {
 			return err
 		}
 		return addAct(ctx, tx, by)
@@ -193,6 +197,7 @@ func (s *Store) EraseAccount(ctx context.Context, by ussdpeople.Act) (ussdpeople
 			{&gone, `DELETE FROM ussd_pin_checks WHERE subject = $1`},
 			{&r.Codes, `DELETE FROM ussd_codes WHERE account = $1`},
 			{&r.Links, `DELETE FROM ussd_links WHERE account = $1`},
+			{&gone, `DELETE FROM ussd_key_requests WHERE account = $1`},
 			{&gone, `DELETE FROM ussd_submission_values WHERE submission IN (SELECT id FROM ussd_submissions WHERE account = $1)`},
 			{&r.Forms, `DELETE FROM ussd_submissions WHERE account = $1`},
 		} {
@@ -266,7 +271,7 @@ func (s *Store) MoveAccount(ctx context.Context, phone string, limit int, by uss
 		if _, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET phone = $1 WHERE account = $2`, phone, by.Account); err != nil {
 			return fmt.Errorf("move questions: %w", err)
 		}
-		if err := detach(ctx, tx, by.Account, by.At); err != nil {
+		if err := detach(ctx, tx, by); err != nil {
 			return err
 		}
 		return addAct(ctx, tx, by)
@@ -316,6 +321,9 @@ func (s *Store) Unlink(ctx context.Context, did string, by ussdpeople.Act) (was 
 		// A code that the person made for the account goes with the right to make it.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND issuer = $2`, by.Account, did); err != nil {
 			return fmt.Errorf("forget codes: %w", err)
+		}
+		if err := cancelKeyRequest(ctx, tx, by.Account, by.Actor, by.At); err != nil {
+			return err
 		}
 		return addAct(ctx, tx, by)
 	})

@@ -34,6 +34,7 @@ type Store struct {
 	session string // selects sessions
 	outbox  Outbox // nil hears of nothing
 	texts   Texts  // nil sends none
+	keys    Keys   // nil binds none
 }
 
 var _ ussd.Store = (*Store)(nil)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcode"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
@@ -32,7 +32,7 @@ func (s *Store) WithTexts(t Texts) *Store {
 }
 
 // sendCode tells the beginning of a code to the account's own telephone.
-func (s *Store) sendCode(ctx context.Context, tx sqldb.Querier, c ussd.Code, begin string) error {
+func (s *Store) sendCode(ctx context.Context, tx sqldb.Querier, c ussdcode.Code, begin string) error {
 	if s.texts == nil {
 		return fault.New(fault.Conflict, "No gateway for text messages is set up (SMS_GATEWAY).")
 	}

@@ -50,3 +50,12 @@ func Bounded(s string, most int) string {
 	}
 	return s
 }
+
+// ShortDID is enough of a DID to compare it with the one that a browser shows.
+func ShortDID(did string) string {
+	const ends = 12
+	if len(did) <= 2*ends {
+		return did
+	}
+	return did[:ends] + ".." + did[len(did)-ends:]
+}

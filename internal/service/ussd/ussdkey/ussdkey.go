@@ -1,0 +1,228 @@
+// Package ussdkey is the way from a lost key to a new one through a linked telephone: a
+// request, made at the telephone with its PIN and a code that the new key shows, and what
+// becomes of it.
+//
+// What it promises. A request changes nothing. It waits, so that whoever still has the old
+// key can refuse it; from then on an operator may approve it, until it expires. Approving it
+// and binding the key is one transaction, and so is undoing it. Every step is noted with who
+// took it.
+//
+// What it refuses. Neither a telephone with its PIN, nor an operator alone, makes anybody
+// somebody else. Nobody approves what is about themselves, and for who runs the deployment an
+// owner decides. A key that was used for something of its own is not bound: that would be
+// out of reach.
+//
+// Decision: ADR 0256.
+package ussdkey
+
+import (
+	"context"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// State is what became of a request.
+type State string
+
+// The states of a request.
+const (
+	Waiting   State = "waiting"
+	Approved  State = "approved"
+	Refused   State = "refused"   // by an operator, or with the old key
+	Cancelled State = "cancelled" // at the telephone, or with the link
+	Undone    State = "undone"    // after it was approved
+	Expired   State = "expired"   // it waited too long; no record says so
+)
+
+// Request asks that a new key takes the place of a person's.
+type Request struct {
+	ID string
+	// Account is the telephone's, Phone its number now, or "" when it is closed.
+	Account, Phone string
+	// Person is the DID that the account is linked with, Key the new one.
+	Person, Key string
+	// Linked is since when they are, Asked when the request was made. From Ready until
+	// Expires it may be approved.
+	Linked, Asked, Ready, Expires time.Time
+	State                         State
+	Decided                       time.Time
+	DecidedBy                     string
+}
+
+// At returns the request as it is at the time: one that waited too long has expired.
+func (r Request) At(now time.Time) Request {
+	if r.State == Waiting && !now.Before(r.Expires) {
+		r.State = Expired
+	}
+	return r
+}
+
+// The refusals.
+var (
+	errNone  = fault.New(fault.NotFound, "There is no such request.")
+	errOwn   = fault.New(fault.Forbidden, "Somebody else has to approve a request that is about you.").WithCode("own_request")
+	errOwner = fault.New(fault.Forbidden, "The person runs this deployment: an owner has to approve it.").WithCode("owner_needed")
+	errUsed  = fault.New(fault.Conflict, "That key has files, conversations or a role of its own, which would be out of reach: make a new key, and ask with that.").WithCode("key_used")
+)
+
+// ErrNone says that there is no such request.
+func ErrNone() error { return errNone }
+
+// May refuses a step that the request is not ready for.
+func (r Request) May(to State, now time.Time) error {
+	from := Waiting
+	if to == Undone {
+		from = Approved
+	}
+	switch is := r.At(now).State; {
+	case is != from:
+		return fault.Newf(fault.Conflict, "The request is %s: it cannot be %s any more.", is, to).WithCode("request_" + string(is))
+	case to == Approved && now.Before(r.Ready):
+		return fault.Newf(fault.Conflict, "The request can be approved from %s on: whoever still has the old key may refuse it until then.",
+			r.Ready.UTC().Format(time.RFC3339)).WithCode("request_too_early")
+	}
+	return nil
+}
+
+// Filter is which requests to list, the newest first.
+type Filter struct {
+	// DID, when set, is the person or the new key.
+	DID string
+	// Open leaves out what was refused, cancelled or undone, and what expired before Now.
+	Open  bool
+	Now   time.Time
+	Limit int
+}
+
+// Store keeps requests.
+type Store interface {
+	// KeyRequests lists requests.
+	KeyRequests(ctx context.Context, f Filter) ([]Request, error)
+	// KeyRequestOf returns one request, or ErrNone.
+	KeyRequestOf(ctx context.Context, id string) (Request, error)
+	// DecideKey takes the step that Request.May allows, and notes who took it. Approving it
+	// binds the key, and undoing it gives the one before back, in the same transaction.
+	DecideKey(ctx context.Context, id string, to State, by string, at time.Time) (Request, error)
+}
+
+// Config is what the service needs.
+type Config struct {
+	// Used reports whether a DID has something of its own.
+	Used func(ctx context.Context, did string) (bool, error)
+	// Runs reports whether a DID runs the deployment.
+	Runs func(ctx context.Context, did string) (bool, error)
+	// Bound is told when a binding changed.
+	Bound func(ctx context.Context)
+	Now   func() time.Time
+}
+
+// Service decides about requests.
+type Service struct {
+	store Store
+	cfg   Config
+}
+
+// New returns a service on the store.
+func New(store Store, cfg Config) *Service { return &Service{store: store, cfg: cfg} }
+
+// Operator is who decides.
+type Operator struct {
+	Name  string
+	Owner bool
+}
+
+const maxListed = 500
+
+// Open lists the requests that wait and those that could be undone, or all.
+func (s *Service) Open(ctx context.Context, all bool) ([]Request, error) {
+	return s.list(ctx, Filter{Open: !all})
+}
+
+// Of lists the requests about a DID: for its key, or made with it.
+func (s *Service) Of(ctx context.Context, did string) ([]Request, error) {
+	return s.list(ctx, Filter{DID: did})
+}
+
+func (s *Service) list(ctx context.Context, f Filter) ([]Request, error) {
+	f.Now, f.Limit = s.cfg.Now(), maxListed
+	all, err := s.store.KeyRequests(ctx, f)
+	for i := range all {
+		all[i] = all[i].At(f.Now)
+	}
+	return all, err
+}
+
+// Fresh refuses a key that was used for something of its own.
+func (s *Service) Fresh(ctx context.Context, key string) error {
+	used, err := s.cfg.Used(ctx, key)
+	if err == nil && used {
+		return errUsed
+	}
+	return err
+}
+
+// Approve binds the new key.
+func (s *Service) Approve(ctx context.Context, id string, by Operator) (Request, error) {
+	r, err := s.store.KeyRequestOf(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if by.Name == r.Person || by.Name == r.Key {
+		return Request{}, errOwn
+	}
+	runs, err := s.cfg.Runs(ctx, r.Person)
+	if err != nil {
+		return Request{}, err
+	}
+	if runs && !by.Owner {
+		return Request{}, errOwner
+	}
+	if err := s.Fresh(ctx, r.Key); err != nil {
+		return Request{}, err
+	}
+	return s.decide(ctx, id, Approved, by.Name)
+}
+
+// Refuse ends a request, for an operator.
+func (s *Service) Refuse(ctx context.Context, id, by string) (Request, error) {
+	return s.decide(ctx, id, Refused, by)
+}
+
+// RefuseOwn ends a request with the key that would be replaced: whoever has it is
+// stronger than a telephone.
+func (s *Service) RefuseOwn(ctx context.Context, id, person string) (Request, error) {
+	r, err := s.store.KeyRequestOf(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if r.Person != person {
+		return Request{}, errNone
+	}
+	return s.decide(ctx, id, Refused, person)
+}
+
+// Undo gives the person the key before back. The new one is nobody's from then on. Also
+// there an owner decides about who runs the deployment.
+func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, error) {
+	r, err := s.store.KeyRequestOf(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	runs, err := s.cfg.Runs(ctx, r.Person)
+	if err != nil {
+		return Request{}, err
+	}
+	if runs && !by.Owner {
+		return Request{}, errOwner
+	}
+	return s.decide(ctx, id, Undone, by.Name)
+}
+
+func (s *Service) decide(ctx context.Context, id string, to State, by string) (Request, error) {
+	r, err := s.store.DecideKey(ctx, id, to, by, s.cfg.Now())
+	if err == nil && (to == Approved || to == Undone) {
+		s.cfg.Bound(ctx)
+	}
+	return r, err
+}
