@@ -31,7 +31,10 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
   const people = pages?.flatMap((page) => page.people);
   const error = list.error ? messageOf(list.error) : "";
   const blockPath = ({ did }: Person) => `${peoplePath}/${encodeURIComponent(did)}/block`;
-  const unblock = (person: Person) => doing.run(() => ask(session, blockPath(person), "DELETE"));
+  function change(person: Person) {
+    if (person.blocked) doing.run(() => ask(session, blockPath(person), "DELETE"));
+    else setBlocking(person);
+  }
   function find(event: FormEvent) {
     event.preventDefault();
     setSearch(typed.trim());
@@ -75,13 +78,13 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
                 <button
                   type="button"
                   className={person.blocked ? "" : "danger"}
-                  disabled={doing.isBusy}
+                  aria-disabled={doing.isBusy} // one that is disabled loses the focus
                   aria-label={
                     person.blocked
                       ? `Let ${nameOf(person)} come in again`
                       : `Block ${nameOf(person)}`
                   }
-                  onClick={() => (person.blocked ? unblock(person) : setBlocking(person))}
+                  onClick={() => !doing.isBusy && change(person)}
                 >
                   {person.blocked ? "Unblock" : "Block"}
                 </button>
