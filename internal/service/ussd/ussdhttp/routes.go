@@ -45,7 +45,8 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking, Summary: "Africa's Talking: one input",
 			Example: dialled,
-			Body:    AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.africasTalking,
+			Body:    AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text,
+			Handler: a.africasTalking,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking + "/events", Summary: "Africa's Talking: a session is over",
