@@ -138,18 +138,18 @@ export function chosen(
 /** Chooses the language and brings what every page says in it, before anything is drawn. */
 export async function startWords(): Promise<void> {
   const address = new URLSearchParams(location.search).get("language");
-  use(chosen([address, localStorage.getItem(stored), ...navigator.languages]));
+  show(chosen([address, localStorage.getItem(stored), ...navigator.languages]));
   if (language === "en") return;
   try {
     const [{ translate }] = await Promise.all([import("./labels"), fetchWords("common")]);
     labels = translate();
   } catch {
     // A page in English is worth more than none.
-    use("en");
+    show("en");
   }
 }
 
-function use(code: string): void {
+function show(code: string): void {
   language = code;
   const spoken = code === pseudo ? "en" : code;
   locale = navigator.languages.find((l) => l.split("-")[0] === spoken) ?? spoken;

@@ -1,0 +1,109 @@
+// The console in a language that nobody speaks: what is not between its brackets is text in the
+// code, and what does not fit would not fit in Swahili either.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { check, visitors } from "./visitor.mjs";
+import { startBrowser, startProgram } from "./world.mjs";
+
+/** The pages whose words come from the language files; others are looked at for their frame. */
+const worded = ["about", "invite", "link", "setup"];
+const framed = ["chat", "call", "files", "knowledge", "telephone", "query", "connect", "operator"];
+
+const world = {};
+let program;
+before(async () => {
+  [world.browser, program] = await Promise.all([startBrowser(), startProgram()]);
+  world.url = program.url;
+});
+after(async () => {
+  await world.browser?.close();
+  await program?.stop();
+});
+
+/**
+ * What can be seen of the program's own words outside of the brackets. What people and servers
+ * wrote says so: by dir="auto", by translate="no", or as code.
+ */
+function unmarked(within) {
+  const theirs = "[dir=auto], [translate=no], code, pre, kbd, time, .mono, script, style";
+  const isWord = (text) => /\p{L}{2}/u.test(text.replaceAll("Castalia", ""));
+  const found = [];
+  for (const root of document.querySelectorAll(within)) {
+    // A sentence may have elements in it: a bracket is open until it is closed.
+    let depth = 0;
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      let outside = "";
+      for (const letter of node.data) {
+        if (letter === "⟦") depth++;
+        if (depth === 0) outside += letter;
+        if (letter === "⟧") depth--;
+      }
+      if (isWord(outside) && !node.parentElement.closest(theirs)) found.push(outside.trim());
+    }
+    for (const element of root.querySelectorAll("*")) {
+      if (element.closest(theirs)) continue;
+      for (const name of ["aria-label", "title", "placeholder", "alt"]) {
+        const text = element.getAttribute(name) ?? "";
+        if (isWord(text) && !text.includes("⟦")) found.push(`${name}="${text}"`);
+      }
+    }
+  }
+  return found;
+}
+
+/** Somebody with a key, whose browser was told to show the pseudo-language. */
+async function reader(options) {
+  const who = await visitors(world).stranger(options);
+  await who.context.addInitScript(() => localStorage.setItem("castalia-language", "pseudo"));
+  await who.visit("");
+  const enter = who.page.getByRole("button", { name: "⟦Máké á kéý" });
+  await enter.waitFor();
+  return { ...who, enter };
+}
+
+for (const width of [360]) {
+  test(`nothing is said but in the reader's language, at ${width} pixels`, async () => {
+    const { page, visit, close, enter } = await reader({ viewport: { width, height: 740 } });
+    assert.deepEqual(await page.evaluate(unmarked, "body"), [], "the first page");
+    await check(page, "the first page");
+    await enter.click();
+    await page.getByRole("navigation", { name: "⟦Págéš" }).waitFor();
+    for (const path of framed) {
+      await visit(path);
+      await page.getByRole("navigation", { name: "⟦Págéš" }).waitFor();
+      assert.deepEqual(await page.evaluate(unmarked, ".bar, .skip"), [], `the frame of ${path}`);
+    }
+    for (const path of worded) {
+      await visit(path);
+      await page.locator("main h1").first().waitFor();
+      await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+      assert.deepEqual(await page.evaluate(unmarked, "body"), [], path);
+      await check(page, path);
+    }
+    await close();
+  });
+}
+
+test("the list of keys is in the reader's language", async () => {
+  const { page, close, enter } = await reader();
+  await enter.click();
+  await page.getByRole("navigation", { name: "⟦Págéš" }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "⟦Kéýbóárd" }).waitFor();
+  assert.deepEqual(await page.evaluate(unmarked, "dialog"), []);
+  await close();
+});
+
+test("the address may name the language, and the document says which it is", async () => {
+  const { page, visit, close } = await visitors(world).stranger({ locale: "de-DE" });
+  await visit("?language=pseudo");
+  await page.getByRole("button", { name: "⟦Máké á kéý" }).waitFor();
+  await visit("");
+  await page.getByRole("button", { name: "Make a key and enter" }).waitFor();
+  assert.deepEqual(
+    await page.evaluate(() => [document.documentElement.lang, document.documentElement.dir]),
+    ["en", "ltr"],
+  );
+  await close();
+});
