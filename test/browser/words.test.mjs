@@ -6,8 +6,8 @@ import { check, visitors } from "./visitor.mjs";
 import { startBrowser, startProgram } from "./world.mjs";
 
 /** The pages whose words come from the language files; others are looked at for their frame. */
-const worded = ["about", "invite", "link", "setup"];
-const framed = ["chat", "call", "files", "knowledge", "telephone", "query", "connect", "operator"];
+const worded = ["about", "files", "share", "invite", "link", "setup"];
+const framed = ["chat", "call", "knowledge", "telephone", "query", "connect", "operator"];
 
 const world = {};
 let program;
