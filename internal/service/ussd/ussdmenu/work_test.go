@@ -55,9 +55,11 @@ func bombs() map[string]bomb {
 			many(1_500, "  c#: {run: save, on: {ok: c^, failed: ':same'}}", "\n") + "\n  c1500: {run: save, on: {ok: a, failed: a}}\n", tooMuch},
 		"callers times notices": {fan("text: {en: x}, back: c") + "actions:\n  c: {run: save, on: {failed: a, ok: [" +
 			many(1_000, "{to: ':same', when: authenticated, notice: {en: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}}", ",") + ",{to: a}]}}\n", tooMuch},
-		"circles": {one + "screens:\n  a: {text: {en: x}, exit: true, back: c0}\n" + end + "actions:\n" +
-			many(1_000, "  c#: {run: save, on: {ok: c^, failed: c0}}", "\n") + "\n  c1000: {run: save, on: {ok: a, failed: c0}}\n",
-			"in a circle: c0 > c1 > c2 > c3 > c4 > c5 > c6 > c7 > c8 > c9 > c10 > … > c0"},
+		"circles": {
+			one + "screens:\n  a: {text: {en: x}, exit: true, back: c0}\n" + end + "actions:\n" +
+				many(1_000, "  c#: {run: save, on: {ok: c^, failed: c0}}", "\n") + "\n  c1000: {run: save, on: {ok: a, failed: c0}}\n",
+			"in a circle: c0 > c1 > c2 > c3 > c4 > c5 > c6 > c7 > c8 > c9 > c10 > … > c0",
+		},
 		"the name of a language": {strings.Replace(one, "[en]", "[en, "+strings.Repeat("x", 20_000)+"]", 1) +
 			"screens:\n" + many(600, "  s#: {text: {en: x}, end: true}", "\n") + "\n", "missing translation"},
 	}
