@@ -33,8 +33,5 @@ func (a *App) newCalls(
 // localCalls reports whether callers may be on this machine: always when the
 // program is for itself, and in a fleet only when it listens on loopback.
 func (a *App) localCalls() bool {
-	if !a.opt.Settings.Storage.Database.Given() {
-		return true
-	}
-	return isLoopback(a.opt.Settings.Server.Host)
+	return !a.opt.Settings.Storage.Database.Given() || isLoopback(a.opt.Settings.Server.Host)
 }

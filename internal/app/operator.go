@@ -84,6 +84,5 @@ func OperatorRoles(ctx context.Context, opt Options, use func(*operators.Book) e
 	if err := r.db.Migrate(ctx, identitysql.Migrations()); err != nil {
 		return err
 	}
-	book := operators.NewBook(operatorssql.New(r.db), nil)
-	return use(book)
+	return use(operators.NewBook(operatorssql.New(r.db), nil))
 }

@@ -61,6 +61,7 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 		return nil, operatorDocs{}, err
 	}
 	served := len(opt.Services) == 0 || slices.Contains(opt.Services, "ussd") // commands speak for all nodes
+	//nolint:contextcheck // it is read later, by whoever stores it
 	menus, err := operatordoc.Put(shelf, telephonekit.MenuDocument(telephone.MenuText, telephone.Menu, gates.screens,
 		served))
 	if err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strconv"
 
 	"github.com/castalia-org/castalia/internal/app/autohttps"
@@ -66,4 +67,17 @@ func (a *App) httpsPart() []part {
 // docs is the documentation of what a server has mounted.
 func (a *App) docs(server *httpserver.Server) httpserver.Surface {
 	return apidocs.Surface(apidocs.Options{Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version}, server.Surfaces)
+}
+
+// proxies are the networks whose word about clients is believed.
+func (a *App) proxies() []netip.Prefix {
+	if !a.opt.Settings.Server.TrustProxy {
+		return nil
+	}
+	return a.opt.Settings.Server.TrustedProxies
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -40,11 +40,11 @@ type routes struct {
 }
 
 // inTurn works on a draft when no other one is, or until nobody waits for it any more.
-func (a routes) inTurn(ctx context.Context, work func() error) error {
+func (a routes) inTurn(ctx context.Context, work func(ctx context.Context) error) error {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
-		return work()
+		return work(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -85,8 +85,8 @@ func (a routes) draft(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Invalid, "Give either text or parts")
 	}
 	var draft ussdeditor.Draft
-	if err := a.inTurn(r.Context(), func() (err error) {
-		draft, err = a.read(r.Context(), in)
+	if err := a.inTurn(r.Context(), func(ctx context.Context) (err error) {
+		draft, err = a.read(ctx, in)
 		return err
 	}); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (a routes) try(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var shown ussdeditor.Shown
-	if err := a.inTurn(r.Context(), func() (err error) {
-		shown, err = a.editor.Try(r.Context(), []byte(in.Text), in.Attempt)
+	if err := a.inTurn(r.Context(), func(ctx context.Context) (err error) {
+		shown, err = a.editor.Try(ctx, []byte(in.Text), in.Attempt)
 		return err
 	}); err != nil {
 		return err
