@@ -106,12 +106,17 @@ export function tooSmall(page) {
   });
 }
 
-/** Fits the window, and axe finds no serious fault. */
-export async function check(page, name) {
+/** Fits the window, and everything in it its place. */
+export async function fits(page, name) {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${name} is ${overflow} pixels too wide`);
   assert.deepEqual(await page.evaluate(cutOff), [], `${name} is cut off`);
   assert.deepEqual(await page.evaluate(sticksOut), [], `${name} sticks out of its card`);
+}
+
+/** Fits the window, and axe finds no serious fault. */
+export async function check(page, name) {
+  await fits(page, name);
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(readFileSync(axePath, "utf8"));
   const found = await page.evaluate(async () => {
     const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });

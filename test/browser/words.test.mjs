@@ -2,12 +2,26 @@
 // code, and what does not fit would not fit in Swahili either.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { check, visitors } from "./visitor.mjs";
+import { check, fits, visitors } from "./visitor.mjs";
 import { startBrowser, startProgram } from "./world.mjs";
 
 /** The pages whose words come from the language files; others are looked at for their frame. */
-const worded = ["about", "files", "share", "invite", "link", "setup"];
-const framed = ["chat", "call", "knowledge", "telephone", "query", "connect", "operator"];
+const worded = [
+  ...["chat", "call", "files", "knowledge", "telephone", "query", "connect", "operator", "about"],
+  ...[
+    "sessions",
+    "menu",
+    "menu/edit",
+    "accounts",
+    "nodes",
+    "settings",
+    "retention",
+    "logs",
+    "audit",
+  ].map((view) => `operator/${view}`),
+  ...["share", "invite", "link", "setup"],
+];
+const framed = ["operator/people", "operator/plugins", "operator/backups"];
 
 const world = {};
 let program;
@@ -62,7 +76,7 @@ async function reader(options) {
   return { ...who, enter };
 }
 
-for (const width of [360]) {
+for (const width of [360, 1280]) {
   test(`nothing is said but in the reader's language, at ${width} pixels`, async () => {
     const { page, visit, close, enter } = await reader({ viewport: { width, height: 740 } });
     assert.deepEqual(await page.evaluate(unmarked, "body"), [], "the first page");
@@ -79,7 +93,7 @@ for (const width of [360]) {
       await page.locator("main h1").first().waitFor();
       await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
       assert.deepEqual(await page.evaluate(unmarked, "body"), [], path);
-      await check(page, path);
+      await fits(page, path);
     }
     await close();
   });
@@ -105,5 +119,20 @@ test("the address may name the language, and the document says which it is", asy
     await page.evaluate(() => [document.documentElement.lang, document.documentElement.dir]),
     ["en", "ltr"],
   );
+  await close();
+});
+
+test("what the browser asks for is shown, from right to left where the language runs so", async () => {
+  const { page, visit, close } = await visitors(world).stranger({ locale: "ar-EG" });
+  await visit("");
+  await page.getByRole("button", { name: "أنشئ مفتاحًا وادخل" }).click();
+  const pages = page.getByRole("navigation", { name: "الصفحات" });
+  await pages.waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dir), "rtl");
+  const [first, last] = await Promise.all([
+    pages.getByRole("link").first().boundingBox(),
+    pages.getByRole("link").last().boundingBox(),
+  ]);
+  assert.ok(first.x > last.x, "the first page is at the right");
   await close();
 });

@@ -101,12 +101,14 @@ export function ProgramsView() {
           </ul>
         )}
       </section>
-      {programs().map((program) => {
+      {programs().map((program, n) => {
         const text = program.text(origin, made || placeholder);
         return (
-          <section key={program.name} className="card" aria-label={program.name}>
+          <section key={program.name} className="card" aria-labelledby={`program-${n}`}>
             <div className="program-head">
-              <h2 dir="auto">{program.name}</h2>
+              <h2 id={`program-${n}`} dir="auto">
+                {program.name}
+              </h2>
               <CopyButton
                 text={text}
                 label={say("connect.copySettings", { program: program.name })}
