@@ -64,11 +64,13 @@ func (d *desk) list(ctx context.Context, args []string) error {
 		query.Set("search", args[0])
 	}
 	w := tabwriter.NewWriter(d.io.Out, 0, 0, 2, ' ', 0)
+	found := 0
 	for {
 		var page people.Page
 		if err := d.Ask(ctx, http.MethodGet, "?"+query.Encode(), nil, &page); err != nil {
 			return err
 		}
+		found += len(page.People)
 		for _, p := range page.People {
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", p.DID, standing(p), shell.OneLine(p.Note))
 		}
@@ -76,6 +78,9 @@ func (d *desk) list(ctx context.Context, args []string) error {
 			_, _ = fmt.Fprintln(d.io.Err, "There are more: give more of the note.")
 		}
 		if page.Next == "" {
+			if found == 0 {
+				_, _ = fmt.Fprintln(d.io.Err, "Nobody is found: people are known who keep something here, are members, or are blocked.")
+			}
 			return w.Flush()
 		}
 		query.Set("after", page.Next)
