@@ -13,6 +13,9 @@ type Door interface {
 	// Admit returns the DID that answers for the principal. A refusal is
 	// Forbidden and says what to do; Unavailable means that nobody can tell now.
 	Admit(ctx context.Context, p Principal) (sponsor string, err error)
+	// Bar fails when somebody keeps the principal out. It is asked at surfaces that
+	// take people whom the Door does not know.
+	Bar(p Principal) error
 	// OnLeave calls end when the principal is not let in any more, unless stop
 	// was called before. end must not block and may be called at once.
 	OnLeave(p Principal, end func()) (stop func())
@@ -38,11 +41,16 @@ type openDoor struct{}
 
 func (openDoor) Admit(_ context.Context, p Principal) (string, error) { return p.DID, nil }
 
+func (openDoor) Bar(Principal) error { return nil }
+
 func (openDoor) OnLeave(Principal, func()) (stop func()) { return func() {} }
 
 // enter asks the door on behalf of a principal that was verified.
 func (s *Service) enter(ctx context.Context, surface Surface, p Principal) (Principal, error) {
 	if surface.IsOpen() {
+		if err := s.door.Bar(p); err != nil {
+			return Principal{}, err
+		}
 		p.Sponsor = p.DID
 		return p, nil
 	}

@@ -138,4 +138,6 @@ type doorOf func(identity.Principal) error
 
 func (d doorOf) Admit(_ context.Context, p identity.Principal) (string, error) { return p.DID, d(p) }
 
+func (doorOf) Bar(identity.Principal) error { return nil }
+
 func (doorOf) OnLeave(identity.Principal, func()) (stop func()) { return func() {} }

@@ -43,7 +43,7 @@ const (
 	// Door: for those who are about to be let in.
 	Entrance
 	// Operators: a bearer with X-Auth-Type: ucan that lives as short as one for
-	// Oracle, without asking the Door. What it opens is for operators to say.
+	// Oracle, for whomever the Door does not bar. What it opens is for operators to say.
 	Operators
 )
 

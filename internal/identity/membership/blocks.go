@@ -101,8 +101,9 @@ func (d *Door) keepOut(news []Departure) {
 	d.blocked.Store(&next)
 }
 
-// admits fails where somebody is kept out by whose word the principal comes.
-func (d *Door) admits(p identity.Principal) error {
+// Bar implements identity.Door: it fails where somebody is kept out by whose word the
+// principal comes.
+func (d *Door) Bar(p identity.Principal) error {
 	blocked := d.blocked.Load()
 	if blocked == nil || len(*blocked) == 0 {
 		return nil
@@ -113,5 +114,12 @@ func (d *Door) admits(p identity.Principal) error {
 	return nil
 }
 
-// wordsOf are all by whose word a principal comes, itself among them.
-func wordsOf(p identity.Principal) []string { return append([]string{p.DID, p.Root}, p.Roots()...) }
+// wordsOf are all by whose word a principal comes: itself, whose authority it has, and
+// whoever passed that on.
+func wordsOf(p identity.Principal) []string {
+	words := append([]string{p.DID, p.Key, p.Root}, p.Roots()...)
+	for _, link := range p.Chain {
+		words = append(words, string(link.Issuer), string(link.Person))
+	}
+	return words
+}

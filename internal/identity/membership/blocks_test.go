@@ -10,6 +10,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
 func wantBlocked(t *testing.T, what string, err error) {
@@ -75,6 +77,26 @@ func TestWhatABlockedPersonDelegatedIsRefused(t *testing.T) {
 	p := identity.Principal{DID: bob.DID, Root: alice.DID, Kind: identity.ByDelegation}
 	if _, err := n.door.Admit(t.Context(), p); fault.From(err).Code != membership.CodeBlocked {
 		t.Errorf("by the word of somebody who is blocked: %v", err)
+	}
+}
+
+// Whoever passed a member's word on is looked at too: otherwise they pass it on to another
+// key of their own.
+func TestABlockHoldsInTheMiddleOfAChain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, openDB(t), membership.Invite, alice.DID)
+	if _, err := n.book.Block(t.Context(), bob.DID, "", "o"); err != nil {
+		t.Fatal(err)
+	}
+	p := identity.Principal{
+		DID: carol.DID, Root: alice.DID, Grants: []ucan.Grant{{Root: did.DID(alice.DID)}},
+		Chain: []ucan.Link{{Issuer: did.DID(carol.DID)}, {Issuer: did.DID(bob.DID)}, {Issuer: did.DID(alice.DID)}},
+	}
+	if _, err := n.door.Admit(t.Context(), p); fault.From(err).Code != membership.CodeBlocked {
+		t.Errorf("passed on by somebody who is blocked: %v", err)
+	}
+	if err := n.door.Bar(p); fault.From(err).Code != membership.CodeBlocked {
+		t.Errorf("where everybody is taken: %v", err)
 	}
 }
 

@@ -111,7 +111,7 @@ func (d *Door) Admit(ctx context.Context, p identity.Principal) (sponsor string,
 
 // allow lets in whom nobody keeps out and for whom somebody answers.
 func (d *Door) allow(ctx context.Context, p identity.Principal) (sponsor string, err error) {
-	if err := d.admits(p); err != nil {
+	if err := d.Bar(p); err != nil {
 		return "", err
 	}
 	if d.cfg.Mode == Open {
@@ -240,25 +240,15 @@ func concerns(p identity.Principal, left []string) bool {
 
 // OnLeave implements identity.Door.
 func (d *Door) OnLeave(p identity.Principal, end func()) (stop func()) {
-	// Somebody may have left since the principal was let in: then it is not
-	// remembered, and the next reading looks again.
-	w := &watch{p: p, end: end}
+	// Somebody may have left, or have been blocked, since the principal was let in: the
+	// next reading looks again.
+	w := &watch{p: p, end: end, unsure: true}
 	d.mu.Lock()
 	d.watches[w] = struct{}{}
-	w.unsure = d.cfg.Mode == Open || !d.remembers(p.Sponsor)
 	d.mu.Unlock()
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.watches, w)
 	}
-}
-
-// remembers reports whether the DID is known to be a member without looking.
-func (d *Door) remembers(did string) bool {
-	if d.book.named[did] {
-		return true
-	}
-	_, ok := d.members.Load().Get(did, time.Time{})
-	return ok
 }

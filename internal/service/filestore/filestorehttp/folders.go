@@ -99,7 +99,8 @@ func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.
 	// A file on its way meets at most one file, unless a whole folder is to make room for it.
 	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: e.From, If: c, Once: e.Once}, e.To,
 		e.Onto == folder.Overwrite || e.Onto == folder.Replace)
-	if fault.Is(err, fault.NotFound) || e.Onto == folder.Replace && fault.From(err).Code == "name_taken" {
+	isTaken := err != nil && fault.From(err).Code == "name_taken"
+	if fault.Is(err, fault.NotFound) || isTaken && e.Onto == folder.Replace {
 		receipt, err = a.deps.Folders.Move(r.Context(), access, e)
 	}
 	return a.moved(w, r, receipt, err)

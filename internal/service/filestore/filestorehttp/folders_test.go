@@ -86,6 +86,10 @@ func TestWhatMeetsAFolder(t *testing.T) {
 		if got := tree("/to"); got != "box" {
 			t.Errorf("a file in the place of a folder: %s", got)
 		}
+		s.put("/another", "another")
+		s.own("POST", "/api/fs/move", `{"from":"/another","to":"/to/box","onto":"replace"}`).want(200)
+		s.own("POST", "/api/fs/move", `{"from":"/to/box","to":"/to/nobody","onto":"replace"}`).want(200)
+		s.own("POST", "/api/fs/move", `{"from":"/to/nobody","to":"/to/box","onto":"overwrite"}`).want(200)
 		s.own("POST", "/api/fs/copy", `{"from":"/free","to":"/to/box","onto":"replace"}`).want(200)
 		s.own("POST", "/api/fs/copy", `{"from":"/empty","to":"/to/box","onto":"merge"}`).want(200)
 		if got := tree("/to/box"); got != "new" {

@@ -52,6 +52,8 @@ func (d *exit) Admit(_ context.Context, p identity.Principal) (string, error) {
 	return p.DID, nil
 }
 
+func (*exit) Bar(identity.Principal) error { return nil }
+
 func (d *exit) OnLeave(_ identity.Principal, end func()) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
