@@ -62,6 +62,7 @@ type bindings struct {
 type bound struct {
 	person did.DID
 	lost   bool
+	feed   int64
 }
 
 // person is in whose name a key signs.
@@ -85,7 +86,10 @@ func (b *bindings) with(news []Binding) *bindings {
 	}
 	for _, n := range news {
 		key, person := did.DID(n.Key), did.DID(n.Person)
-		next.keys[key] = bound{person: person, lost: n.Lost}
+		if known, ok := next.keys[key]; ok && known.feed > n.Feed { // read before, told later
+			continue
+		}
+		next.keys[key] = bound{person: person, lost: n.Lost, feed: n.Feed}
 		if !n.Lost {
 			next.live[person] = key
 		}

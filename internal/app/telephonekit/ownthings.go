@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/appkey/appkeysql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -20,10 +21,14 @@ type OwnThings struct {
 	Migrated func(ctx context.Context, db *sqldb.DB, m sqldb.Migrations) (bool, error)
 }
 
-// Has reports whether the DID has a role, files or conversations.
+// Has reports whether the DID has a role, app keys, files or conversations.
 func (o OwnThings) Has(ctx context.Context, did string) (bool, error) {
 	if runs, err := o.Runs(ctx, did); err != nil || runs {
 		return runs, err
+	}
+	// An app key would act for the person, who could neither see nor revoke it.
+	if keys, err := appkeysql.New(o.DB).Keys(ctx, did, 1); err != nil || len(keys) > 0 {
+		return err == nil, err
 	}
 	is, err := o.Migrated(ctx, o.DB, filestoresql.Migrations())
 	if err != nil {

@@ -134,9 +134,10 @@ func (s *Shipper) claim(ctx context.Context) error {
 }
 
 // settle finds out whether the piece that an earlier process was storing is there, and
-// gives up what it left when another process has been here since.
+// gives up what it left when another process has been here since, or when this is another
+// place than that one's.
 func (s *Shipper) settle(ctx context.Context, newest int64) error {
-	if newest > s.state.Generation {
+	if newest > s.state.Generation || newest < s.state.At.Generation {
 		return s.lose()
 	}
 	if s.state.Next == nil {

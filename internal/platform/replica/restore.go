@@ -177,6 +177,9 @@ func reach(ctx context.Context, w Wanted, starts map[int64]start, g int64, bases
 		if begun.Continues == nil {
 			return way, false, nil
 		}
+		if begun.Continues.Generation >= g { // whoever follows that comes to no end
+			return way, false, fmt.Errorf("generation %d of the replica says that it continues %d", g, begun.Continues.Generation)
+		}
 		way.pieces = append(pieces, way.pieces...)
 		g, most = begun.Continues.Generation, begun.Continues.Seq
 		if _, ok := starts[g]; !ok {
@@ -210,8 +213,6 @@ func readStart(ctx context.Context, w Wanted, generation int64) (start, error) {
 		return start{}, fmt.Errorf("the replica has format %d, this program reads %d", s.Format, format)
 	case s.Generation != generation:
 		return start{}, fmt.Errorf("generation %d of the replica says that it is %d", generation, s.Generation)
-	case s.Continues != nil && s.Continues.Generation >= generation: // whoever follows that comes to no end
-		return start{}, fmt.Errorf("generation %d of the replica says that it continues %d", generation, s.Continues.Generation)
 	}
 	return s, nil
 }

@@ -294,3 +294,20 @@ func TestALogThatGoesOnElsewhereIsNoticed(t *testing.T) {
 	}
 	w.expectAll()
 }
+
+// A place that was emptied, or another one, knows nothing of the generations before: a whole
+// copy goes there at once, and is enough.
+func TestAnotherPlaceBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, blobmem.New())
+	r := rand.New(rand.NewPCG(8, 8))
+	w.round()
+	w.write(r, 5)
+	w.round()
+	w.stop()
+	w.remote = &away{Store: blobmem.New()}
+	w.open()
+	w.write(r, 5)
+	w.round()
+	w.expectAll()
+}

@@ -341,7 +341,7 @@ func (h *hop) remember(mv ussdmenu.Move) {
 	mem := &h.next.Memory
 	if !h.menu.Asks(h.next.screen()) {
 		mem.Digests, mem.PINProved = nil, false
-		if !h.proved {
+		if !h.proved && h.next.screen() != h.cur.screen() { // who turns its pages is still asked
 			mem.Proof = nil
 		}
 		return

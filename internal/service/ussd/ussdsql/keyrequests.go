@@ -207,6 +207,11 @@ func (s *Store) bindKey(ctx context.Context, tx sqldb.Querier, r ussdkey.Request
 	case s.keys == nil:
 		return errNoKeys
 	case to == ussdkey.Undone:
+		// Telephones that the key linked in the person's name, or that asked for it, are not theirs.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_links WHERE did = $1 AND (account = $2 OR created_ms >= $3)`,
+			r.Person, r.Account, sqldb.MS(r.Decided)); err != nil {
+			return fmt.Errorf("end the links of an undone key: %w", err)
+		}
 		return s.keys.Unbind(ctx, tx, r.Person, r.Key)
 	}
 	var one int

@@ -127,6 +127,16 @@ func refusedWith(err error, code string) bool {
 	return err != nil && fault.From(err).Code == code
 }
 
+// Whoever presses a key that is none, or turns the pages of a small screen, is still asked.
+func TestTheQuestionForANewKeyIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	eachKeyDesk(t, func(t *testing.T, d *keyDesk) {
+		d.profile(t, "s3", "Lost key")
+		d.phone.Expect(t, "3", "Enter your PIN", pin, "8 digits", d.code(t, fresh), "Ask for "+fresh[:12],
+			"7", "Invalid selection", "1", "Our staff will decide")
+	})
+}
+
 // A request changes nothing until it has waited and an operator approves it; then it is
 // bound once, and can be undone once.
 func TestANewKeyWaitsForAnOperator(t *testing.T) {

@@ -197,7 +197,7 @@ func (s *Store) EraseAccount(ctx context.Context, by ussdpeople.Act) (ussdpeople
 			{&gone, `DELETE FROM ussd_pin_checks WHERE subject = $1`},
 			{&r.Codes, `DELETE FROM ussd_codes WHERE account = $1`},
 			{&r.Links, `DELETE FROM ussd_links WHERE account = $1`},
-			{&gone, `DELETE FROM ussd_key_requests WHERE account = $1`},
+			{&gone, `DELETE FROM ussd_key_requests WHERE account = $1 AND state <> 'approved'`},
 			{&gone, `DELETE FROM ussd_submission_values WHERE submission IN (SELECT id FROM ussd_submissions WHERE account = $1)`},
 			{&r.Forms, `DELETE FROM ussd_submissions WHERE account = $1`},
 		} {
