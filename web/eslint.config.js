@@ -25,28 +25,8 @@ export default ts.config(
   },
   {
     files: ["console/src/**"],
-    // Folders whose text is still in the code.
-    ignores: [
-      "**/*.test.*",
-      "console/src/pages/operator/{BackupsView,FindPeopleCard,InvitationsCard}.tsx",
-      "console/src/pages/operator/{PeopleView,PluginSettingsForm,PluginsView,RolesCard}.tsx",
-      "console/src/pages/operator/{backups,people,pluginSettings}.ts",
-    ],
+    ignores: ["**/*.test.*"],
     plugins: { words },
-    rules: { "words/text": "error" },
-  },
-  {
-    files: ["console/src/**"],
-    // Folders whose numbers are still written the English way.
-    ignores: [
-      "**/*.test.*",
-      "console/src/pages/call/**",
-      "console/src/pages/chat/**",
-      "console/src/pages/operator/{BackupsView,FindPeopleCard,InvitationsCard}.tsx",
-      "console/src/pages/operator/{PeopleView,PluginSettingsForm,PluginsView,RolesCard}.tsx",
-      "console/src/pages/operator/{backups,people,pluginSettings}.ts",
-    ],
-    plugins: { words },
-    rules: { "words/locale": "error" },
+    rules: { "words/text": "error", "words/locale": "error" },
   },
 );

@@ -59,7 +59,7 @@ export function say(key: Key, values: Record<string, string | number> = {}): str
   return parts<string>(
     message(key),
     locale,
-    (name) => isolated(values[name]),
+    (name, isShown) => (isShown ? isolated(values[name]) : values[name]),
     (_, inside) => inside.join(""),
   ).join("");
 }
@@ -73,7 +73,7 @@ export function Say(props: {
   const all = parts<ReactNode>(
     message(props.id),
     locale,
-    (name) => isolated(props.values?.[name]),
+    (name, isShown) => (isShown ? isolated(props.values?.[name]) : props.values?.[name]),
     (name, inside) => {
       const drawn = createElement(Fragment, null, ...inside);
       return props.tags?.[name]?.(drawn) ?? drawn;

@@ -50,11 +50,14 @@ export function parse(text: string): Node[] {
   return all;
 }
 
-/** What a message says: its parts, in order, with the values and tags in their places. */
+/**
+ * What a message says: its parts, in order, with the values and tags in their places. A value is
+ * shown, or a form is chosen by it.
+ */
 export function parts<T>(
   message: readonly Node[],
   locale: string,
-  value: (name: string) => T | string | number | undefined,
+  value: (name: string, isShown: boolean) => T | string | number | undefined,
   tag: (name: string, inside: (T | string)[]) => T | string,
   count?: number,
 ): (T | string)[] {
@@ -64,7 +67,7 @@ export function parts<T>(
       return [count === undefined ? node : node.replaceAll("#", numeral(count))];
     }
     if ("tag" in node) return [tag(node.tag, parts(node.inside, locale, value, tag, count))];
-    const given = value(node.name);
+    const given = value(node.name, !("kind" in node));
     if (!("kind" in node)) {
       return [typeof given === "number" ? numeral(given) : (given ?? `{${node.name}}`)];
     }

@@ -2,7 +2,7 @@
 import { english } from "@castalia/oracles-ui";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
-import { chosen, Say, say, type Key } from ".";
+import { chosen, Say, say, startWords, type Key } from ".";
 import { translate } from "./labels";
 import { parse, parts } from "./message";
 import { marked } from "./pseudo";
@@ -67,4 +67,15 @@ test("the pseudo-language marks, accents and lengthens, and keeps what is put in
     (_, inside) => inside.join(""),
   );
   expect(said.join("")).toMatch(/^⟦Délété 2 fíléš óf Asha\?.+⟧$/);
+});
+
+test("from right to left a name is kept apart, and a choice is still made by what was given", async () => {
+  history.replaceState(null, "", "?language=ar");
+  await startWords();
+  expect(say("operator.chain", { name: "pocket" })).toBe("Chain \u2068pocket\u2069");
+  expect(say("operator.half", { half: "hearing" })).toBe("hears");
+  const { container } = render(<Say id="operator.half" values={{ half: "hearing" }} />);
+  expect(container.textContent).toBe("hears");
+  history.replaceState(null, "", "?language=en");
+  await startWords();
 });

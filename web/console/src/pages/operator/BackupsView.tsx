@@ -1,10 +1,11 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
-import { ago, bytes } from "../../shell/format";
+import { ago, bytes, list, moment, number } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { Say, say } from "../../words";
 import { ask, useLook } from "./api";
 import {
   backupsPath,
@@ -22,6 +23,7 @@ import {
   type Backup,
   type Backups,
 } from "./backups";
+import { code } from "./parts";
 import type { Role } from "./people";
 
 /** Backups: what there is, one now, how often, and whether they can be restored. */
@@ -32,7 +34,11 @@ export function BackupsView() {
   if (!me.data || !data) {
     return (
       <div className="stack" aria-busy={!failed}>
-        {failed ? <Problem error={failed} /> : <Skeleton lines={6} label="Looking for backups" />}
+        {failed ? (
+          <Problem error={failed} />
+        ) : (
+          <Skeleton lines={6} label={say("operator.backupsLooking")} />
+        )}
       </div>
     );
   }
@@ -44,13 +50,10 @@ export function BackupsView() {
       <ListCard backups={data} mayChange={mayChange} />
       <div className="grid">
         <ScheduleCard backups={data} mayChange={mayChange} />
-        <section className="card" aria-label="Replica">
-          <h2>Replica</h2>
+        <section className="card" aria-label={say("operator.backupReplica")}>
+          <h2>{say("operator.backupReplica")}</h2>
           <p className="soft small">{replicaOf(data.replica)}</p>
-          <p className="soft small">
-            A replica is what you restore when a machine is gone; backups are for what was deleted
-            or spoilt before anybody saw it.
-          </p>
+          <p className="soft small">{say("operator.backupReplicaHint")}</p>
         </section>
       </div>
     </div>
@@ -62,9 +65,9 @@ function NowCard({ backups, mayChange }: { backups: Backups; mayChange: boolean 
   const { run, isBusy, error } = useDoing([backupsPath]);
   const jobs = underWay(backups.jobs);
   return (
-    <section className="card stack" aria-label="Backups">
+    <section className="card stack" aria-label={say("operator.backups")}>
       <div className="row spread">
-        <h2>Backups</h2>
+        <h2>{say("operator.backups")}</h2>
         {mayChange && backups.place && (
           <button
             type="button"
@@ -72,23 +75,37 @@ function NowCard({ backups, mayChange }: { backups: Backups; mayChange: boolean 
             disabled={isBusy || jobs.some(({ kind }) => kind === "backup")}
             onClick={() => run(() => ask(session, backupsPath, "POST"))}
           >
-            Make one now
+            {say("operator.backupMake")}
           </button>
         )}
       </div>
       <Problem error={error || backups.problem || ""} />
       {failures(backups.jobs).map((job) => (
         <p key={job.id} className="bad">
-          The last {job.kind} failed
-          {job.ended ? ` ${ago(job.ended)}` : ""}: {job.problem}
+          <Say
+            id="operator.backupFailed"
+            values={{
+              kind: job.kind,
+              when: ago(job.ended ?? ""),
+              problem: <span dir="auto">{job.problem}</span>,
+            }}
+          />
         </p>
       ))}
       {backups.place ? (
         <p className="soft small">
-          They go to <span className="mono">{backups.place}</span>, encrypted for{" "}
-          {backups.recipients.length === 1 ? "one key" : `${backups.recipients.length} keys`}. The
-          server cannot open them.
-          {backups.next && ` The next one is due ${ago(backups.next)}.`}
+          <Say
+            id="operator.backupPlace"
+            values={{
+              place: (
+                <span className="mono" dir="auto">
+                  {backups.place}
+                </span>
+              ),
+              keys: backups.recipients.length,
+            }}
+          />{" "}
+          {backups.next && say("operator.backupNext", { when: ago(backups.next) })}
         </p>
       ) : (
         <NoPlace />
@@ -106,21 +123,15 @@ function NowCard({ backups, mayChange }: { backups: Backups; mayChange: boolean 
 function NoPlace() {
   return (
     <>
-      <p>
-        There is no place for backups yet. Whoever runs the machine names one, and a key that opens
-        them:
-      </p>
+      <p>{say("operator.backupNoPlace")}</p>
       <ol className="small">
         <li>
-          On another computer, <code>castalia backups key</code> makes <code>backup.key</code> and
-          prints its recipient, <code>age1…</code>. Keep the file: without it no backup can be
-          opened.
+          <Say id="operator.backupStepKey" tags={{ code }} />
         </li>
         <li>
-          Set <code>BACKUP_URL</code> to a folder on another disk (<code>file:///…</code>) or a
-          bucket (<code>s3://…</code>), and <code>BACKUP_RECIPIENTS</code> to that recipient.
+          <Say id="operator.backupStepPlace" tags={{ code }} />
         </li>
-        <li>Start the server again. It makes a backup every day.</li>
+        <li>{say("operator.backupStepStart")}</li>
       </ol>
     </>
   );
@@ -131,28 +142,28 @@ function ListCard({ backups, mayChange }: { backups: Backups; mayChange: boolean
   const { run, isBusy, error } = useDoing([backupsPath]);
   const kept = useKeptFocus<HTMLElement>();
   if (!backups.place) return null;
-  const list = backups.backups;
+  const stored = backups.backups;
   const isChecked = (name: string) => underWay(backups.jobs).some((job) => job.name === name);
   const check = ({ name }: Backup) =>
     run(() => ask(session, `${backupsPath}/${encodeURIComponent(name)}/check`, "POST"));
   return (
-    <section {...kept} className="card stack" aria-label="What is stored">
+    <section {...kept} className="card stack" aria-label={say("operator.backupStored")}>
       <h2>
-        What is stored{" "}
-        <span className="soft small">
-          {backups.total.toLocaleString("en")}, {bytes(backups.bytes)}
-        </span>
+        {say("operator.backupStored")}{" "}
+        <span className="soft small">{list([number(backups.total), bytes(backups.bytes)])}</span>
       </h2>
       <Problem error={error} />
-      {list.length === 0 && !backups.problem && <p className="soft">There is no backup yet.</p>}
-      {list.length > 0 && (
+      {stored.length === 0 && !backups.problem && (
+        <p className="soft">{say("operator.backupNone")}</p>
+      )}
+      {stored.length > 0 && (
         <>
           <ul className="plain locks people">
-            {list.map((one) => (
+            {stored.map((one) => (
               <li key={one.name} className="row spread">
                 <span className="grow">
                   <strong>
-                    <time dateTime={one.made} title={new Date(one.made).toLocaleString("en")}>
+                    <time dateTime={one.made} title={moment(one.made)}>
                       {ago(one.made)}
                     </time>
                   </strong>{" "}
@@ -163,24 +174,25 @@ function ListCard({ backups, mayChange }: { backups: Backups; mayChange: boolean
                   )}
                   <span className="soft small block">{holdsOf(one)}</span>
                   <span className="soft small block">{checkOf(one.check)}</span>
-                  <span className="soft small block mono">{one.name}</span>
+                  <span className="soft small block mono" dir="auto">
+                    {one.name}
+                  </span>
                 </span>
                 {mayChange && (
                   <button
                     type="button"
                     disabled={isBusy || isChecked(one.name)}
-                    aria-label={`Check the backup ${one.name}`}
+                    aria-label={say("operator.backupCheckOne", { name: one.name })}
                     onClick={() => check(one)}
                   >
-                    Check
+                    {say("operator.backupCheck")}
                   </button>
                 )}
               </li>
             ))}
           </ul>
           <p className="soft small">
-            Check reads a backup to its end. Whether your key opens it, only a trial restore shows:{" "}
-            <code>castalia backups check NAME --identity backup.key</code>, where the key is.
+            <Say id="operator.backupCheckHint" tags={{ code }} />
           </p>
         </>
       )}
@@ -206,11 +218,11 @@ function ScheduleCard({ backups, mayChange }: { backups: Backups; mayChange: boo
     });
   }
   return (
-    <form className="card stack" aria-label="Schedule" onSubmit={save}>
-      <h2>Schedule</h2>
+    <form className="card stack" aria-label={say("operator.backupSchedule")} onSubmit={save}>
+      <h2>{say("operator.backupSchedule")}</h2>
       <Problem error={error} />
       <label>
-        A backup is made
+        {say("operator.backupEvery")}
         <select
           value={every}
           disabled={isFixed || isBusy}
@@ -224,25 +236,23 @@ function ScheduleCard({ backups, mayChange }: { backups: Backups; mayChange: boo
         </select>
       </label>
       <label>
-        How many of the newest stay
+        {say("operator.backupKeep")}
         <input
           inputMode="numeric"
           autoComplete="off"
-          placeholder="all"
+          placeholder={say("operator.backupKeepAll")}
           value={keep}
           disabled={isFixed || isBusy}
           onChange={(event) => setTyped({ ...typed, keep: event.target.value })}
         />
       </label>
       <p className="soft small">
-        {backups.readOnly
-          ? "The server's settings hold the schedule: a change needs a restart."
-          : "Older ones are deleted when a newer one is whole."}
+        {say(backups.readOnly ? "operator.backupScheduleHeld" : "operator.backupOlderGo")}
       </p>
       {!isFixed && (
         <p>
           <button type="submit" disabled={isBusy || !isChanged}>
-            Save the schedule
+            {say("operator.backupSaveSchedule")}
           </button>
         </p>
       )}

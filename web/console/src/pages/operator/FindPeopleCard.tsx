@@ -8,6 +8,7 @@ import { messageOf, short } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { ask } from "./api";
 import { nameOf, peopleAfter, peoplePath, standingOf, type People, type Person } from "./people";
 
@@ -40,37 +41,47 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
     setSearch(typed.trim());
   }
   return (
-    <section {...kept} className="card stack" aria-label="People" aria-busy={!people && !error}>
-      <h2>People</h2>
+    <section
+      {...kept}
+      className="card stack"
+      aria-label={say("operator.people")}
+      aria-busy={!people && !error}
+    >
+      <h2>{say("operator.people")}</h2>
       <form role="search" className="row settings-search" onSubmit={find}>
         <label className="grow">
-          How their DID or note begins
+          {say("operator.personSearch")}
           <input
             type="search"
             autoComplete="off"
             maxLength={200}
-            placeholder="did:key:… or a name"
+            placeholder={say("operator.personSearchExample")}
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
           />
         </label>
-        <button type="submit">Find</button>
+        <button type="submit">{say("operator.personFind")}</button>
       </form>
       <Problem error={doing.error || error} />
-      {!people && !error && <Skeleton lines={4} label="Looking for people" />}
+      {!people && !error && <Skeleton lines={4} label={say("operator.personLooking")} />}
       {people?.length === 0 && (
-        <p className="soft">{search ? "Nobody is found." : "Nobody has anything here yet."}</p>
+        <p className="soft">{say(search ? "operator.personNoneFound" : "operator.personNone")}</p>
       )}
       {people && people.length > 0 && (
         <ul className="plain locks people">
           {people.map((person) => (
             <li key={person.did} className="row spread">
               <span className="grow">
-                <strong>{nameOf(person)}</strong>{" "}
-                {person.blocked && <span className="badge bad">blocked</span>}
+                <strong dir="auto">{nameOf(person)}</strong>{" "}
+                {person.blocked && (
+                  <span className="badge bad">{say("operator.personBlocked")}</span>
+                )}
                 <span className="soft small with-copy">
                   {person.note && <span className="mono">{short(person.did, 16, 6)}</span>}
-                  <CopyButton text={person.did} label={`Copy the DID of ${nameOf(person)}`} />
+                  <CopyButton
+                    text={person.did}
+                    label={say("operator.personCopyDid", { name: nameOf(person) })}
+                  />
                 </span>
                 <span className="soft small block">{standingOf(person)}</span>
               </span>
@@ -79,21 +90,20 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
                   type="button"
                   className={person.blocked ? "" : "danger"}
                   aria-disabled={doing.isBusy} // one that is disabled loses the focus
-                  aria-label={
-                    person.blocked
-                      ? `Let ${nameOf(person)} come in again`
-                      : `Block ${nameOf(person)}`
-                  }
+                  aria-label={say(
+                    person.blocked ? "operator.personUnblockOne" : "operator.personBlockOne",
+                    { name: nameOf(person) },
+                  )}
                   onClick={() => !doing.isBusy && change(person)}
                 >
-                  {person.blocked ? "Unblock" : "Block"}
+                  {say(person.blocked ? "operator.personUnblock" : "operator.personBlock")}
                 </button>
               )}
             </li>
           ))}
         </ul>
       )}
-      {pages?.at(-1)?.more && <p className="soft small">There are more: type more of the note.</p>}
+      {pages?.at(-1)?.more && <p className="soft small">{say("operator.personMore")}</p>}
       {list.hasNextPage && (
         <p>
           <button
@@ -101,14 +111,14 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
             disabled={list.isFetchingNextPage}
             onClick={() => void list.fetchNextPage()}
           >
-            Show more people
+            {say("operator.personShowMore")}
           </button>
         </p>
       )}
       {blocking && (
         <Confirm
-          title={`Block ${nameOf(blocking)}?`}
-          action="Block"
+          title={say("operator.personBlockAsk", { name: nameOf(blocking) })}
+          action={say("operator.personBlock")}
           onConfirm={() =>
             doing.run(async () => {
               await ask(session, blockPath(blocking), "PUT", { note: why.trim() });
@@ -117,9 +127,9 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
           }
           onClose={() => setBlocking(undefined)}
         >
-          Within a second every node refuses them, and what they delegated. What they stored stays.
+          {say("operator.personBlockHint")}
           <label className="block">
-            Why, for other operators
+            {say("operator.personBlockWhy")}
             <input
               maxLength={200}
               autoComplete="off"

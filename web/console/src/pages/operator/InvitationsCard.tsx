@@ -2,10 +2,11 @@ import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
-import { ago } from "../../shell/format";
+import { ago, duration, list } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { say } from "../../words";
 import { ask, useLook } from "./api";
 import { invitationsPath, usesOf, type Invitation } from "./people";
 
@@ -36,24 +37,28 @@ export function InvitationsCard({ mayChange }: { mayChange: boolean }) {
   const withdraw = ({ id }: Invitation) =>
     run(() => ask(session, `${invitationsPath}/${encodeURIComponent(id)}`, "DELETE"));
   return (
-    <section className="card stack" aria-label="Invitations" aria-busy={!data && !error}>
-      <h2>Invitations</h2>
+    <section
+      className="card stack"
+      aria-label={say("operator.invitations")}
+      aria-busy={!data && !error}
+    >
+      <h2>{say("operator.invitations")}</h2>
       <Problem error={refusal || error} />
       {mayChange && (
         <form className="stack" onSubmit={make}>
           <label>
-            For whom
+            {say("operator.invitationFor")}
             <input
               maxLength={200}
               autoComplete="off"
-              placeholder="the water committee"
+              placeholder={say("operator.invitationForExample")}
               value={note}
               onChange={(event) => setNote(event.target.value)}
             />
           </label>
           <div className="row">
             <label>
-              How many people
+              {say("operator.invitationHowMany")}
               <input
                 type="number"
                 min={1}
@@ -64,18 +69,18 @@ export function InvitationsCard({ mayChange }: { mayChange: boolean }) {
               />
             </label>
             <label>
-              For how long
+              {say("operator.invitationHowLong")}
               <select value={days} onChange={(event) => setDays(Number(event.target.value))}>
-                <option value={1}>a day</option>
-                <option value={7}>a week</option>
-                <option value={30}>30 days</option>
-                <option value={90}>90 days</option>
+                <option value={1}>{say("operator.invitationDay")}</option>
+                <option value={7}>{say("operator.invitationWeek")}</option>
+                <option value={30}>{duration(30 * day)}</option>
+                <option value={90}>{duration(90 * day)}</option>
               </select>
             </label>
           </div>
           <p>
             <button type="submit" className="primary" disabled={isBusy}>
-              Make an invitation
+              {say("operator.invitationMake")}
             </button>
           </p>
         </form>
@@ -84,24 +89,34 @@ export function InvitationsCard({ mayChange }: { mayChange: boolean }) {
         {link && (
           <div className="notice">
             <p className="with-copy">
-              <span className="mono invitation-link">{link}</span>
-              <CopyButton text={link} label="Copy the invitation" />
+              <span className="mono invitation-link" dir="auto">
+                {link}
+              </span>
+              <CopyButton text={link} label={say("operator.invitationCopy")} />
             </p>
-            <p className="small">It is shown this once. Copy it now.</p>
+            <p className="small">{say("operator.invitationOnce")}</p>
           </div>
         )}
       </div>
-      {!data && !error && <Skeleton lines={3} label="Reading the invitations" />}
-      {data?.invitations.length === 0 && <p className="soft">Nobody was invited yet.</p>}
+      {!data && !error && <Skeleton lines={3} label={say("operator.invitationsReading")} />}
+      {data?.invitations.length === 0 && <p className="soft">{say("operator.invitationNone")}</p>}
       {data && data.invitations.length > 0 && (
-        <ul {...kept} className="plain locks" aria-label="The newest invitations">
+        <ul {...kept} className="plain locks" aria-label={say("operator.invitationsNewest")}>
           {data.invitations.map((one) => (
             <li key={one.id} className="row spread nowrap">
               <span>
-                <strong>{one.note || "For nobody in particular"}</strong>
+                {one.note ? (
+                  <strong dir="auto">{one.note}</strong>
+                ) : (
+                  <strong>{say("operator.invitationForNobody")}</strong>
+                )}
                 <span className="soft small block">
-                  {usesOf(one)}
-                  {!one.over && `, ends ${ago(one.expires)}`}
+                  {one.over
+                    ? usesOf(one)
+                    : list([
+                        usesOf(one),
+                        say("operator.invitationEnds", { when: ago(one.expires) }),
+                      ])}
                 </span>
               </span>
               {mayChange && !one.over && (
@@ -109,10 +124,14 @@ export function InvitationsCard({ mayChange }: { mayChange: boolean }) {
                   type="button"
                   className="danger"
                   disabled={isBusy}
-                  aria-label={`Withdraw the invitation for ${one.note || "nobody in particular"}`}
+                  aria-label={
+                    one.note
+                      ? say("operator.invitationWithdrawOne", { name: one.note })
+                      : say("operator.invitationWithdrawAny")
+                  }
                   onClick={() => withdraw(one)}
                 >
-                  Withdraw
+                  {say("operator.invitationWithdraw")}
                 </button>
               )}
             </li>

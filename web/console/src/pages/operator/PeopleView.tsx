@@ -4,19 +4,23 @@ import { useSession } from "../../identity/session";
 import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
-import { ago, messageOf, short } from "../../shell/format";
+import { ago, list as listed, messageOf, number, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { Say, say } from "../../words";
 import { ask, useLook } from "./api";
 import { FindPeopleCard } from "./FindPeopleCard";
 import { InvitationsCard } from "./InvitationsCard";
+import { code } from "./parts";
 import {
+  didExample,
   doorOf,
   membersAfter,
   membersPath,
   operatorsPath,
+  roleName,
   usageOf,
   type Access,
   type Member,
@@ -36,7 +40,11 @@ export function PeopleView() {
   if (!me.data || !door.data || !operators.data) {
     return (
       <div className="stack" aria-busy={!error}>
-        {error ? <Problem error={error} /> : <Skeleton lines={6} label="Asking who is here" />}
+        {error ? (
+          <Problem error={error} />
+        ) : (
+          <Skeleton lines={6} label={say("operator.personAsking")} />
+        )}
       </div>
     );
   }
@@ -45,7 +53,7 @@ export function PeopleView() {
     <div className="stack">
       <Problem error={error} />
       <p>
-        {doorOf(door.data)} <code>ACCESS</code> in the server&apos;s settings changes this.
+        {doorOf(door.data)} <Say id="operator.personDoorSetting" tags={{ code }} />
       </p>
       <div className="grid">
         <InvitationsCard mayChange={me.data.role !== "viewer"} />
@@ -76,16 +84,19 @@ function MembersCard(props: { door: Access; operators: Operator[]; mayChange: bo
   const remove = ({ did }: Member) =>
     doing.run(() => ask(session, `${membersPath}/${encodeURIComponent(did)}`, "DELETE"));
   return (
-    <section {...kept} className="card stack" aria-label="Members" aria-busy={!members && !error}>
+    <section
+      {...kept}
+      className="card stack"
+      aria-label={say("operator.personMembers")}
+      aria-busy={!members && !error}
+    >
       <h2>
-        Members <span className="soft small">{door.members.toLocaleString("en")}</span>
+        {say("operator.personMembers")} <span className="soft small">{number(door.members)}</span>
       </h2>
       <Problem error={doing.error || error} />
       {mayChange && <AddMember />}
-      {!members && !error && <Skeleton lines={4} label="Reading the members" />}
-      {members?.length === 0 && (
-        <p className="soft">Nobody was made a member yet, by an invitation or here.</p>
-      )}
+      {!members && !error && <Skeleton lines={4} label={say("operator.personReadingMembers")} />}
+      {members?.length === 0 && <p className="soft">{say("operator.personNoMembers")}</p>}
       {members && members.length > 0 && (
         <ul className="plain locks people">
           {members.map((member) => (
@@ -106,21 +117,22 @@ function MembersCard(props: { door: Access; operators: Operator[]; mayChange: bo
             disabled={list.isFetchingNextPage}
             onClick={() => void list.fetchNextPage()}
           >
-            Show more
+            {say("operator.personMoreMembers")}
           </button>
         </p>
       )}
       {leaving && (
         <Confirm
-          title={`Remove ${leaving.note || short(leaving.did, 16, 6)}?`}
-          action="Remove"
+          title={say("operator.personRemoveAsk", {
+            name: leaving.note || short(leaving.did, 16, 6),
+          })}
+          action={say("operator.personRemove")}
           onConfirm={() => remove(leaving)}
           onClose={() => setLeaving(undefined)}
         >
-          {door.access === "open"
-            ? "Everybody may come in here, so they still can: block them to keep them out. "
-            : "Within a second every node refuses them and what they delegated. "}
-          What they stored stays, and they can be added again.
+          {say(
+            door.access === "open" ? "operator.personRemoveOpenHint" : "operator.personRemoveHint",
+          )}
         </Confirm>
       )}
     </section>
@@ -146,18 +158,19 @@ function AddMember() {
       <Problem error={error} />
       <div className="row settings-search">
         <label className="grow">
-          Their DID
+          {say("operator.personDid")}
           <input
             data-entry
             required
             autoComplete="off"
-            placeholder="did:key:…"
+            dir="auto"
+            placeholder={didExample}
             value={did}
             onChange={(event) => setDid(event.target.value)}
           />
         </label>
         <label>
-          Who that is
+          {say("operator.personWho")}
           <input
             maxLength={200}
             autoComplete="off"
@@ -166,7 +179,7 @@ function AddMember() {
           />
         </label>
         <button type="submit" disabled={isBusy || did.trim() === ""}>
-          Add a member
+          {say("operator.personAdd")}
         </button>
       </div>
     </form>
@@ -183,42 +196,42 @@ function MemberRow(props: {
   const [isOpen, setOpen] = useState(false);
   const key = short(did, 16, 6);
   // Whoever came by one invitation has its note.
-  const name = note ? `${note}, ${key}` : key;
+  const name = note ? say("operator.personNamed", { note, key }) : key;
   const came = [
-    added ? `came ${ago(added)}` : "",
-    invitation ? "by an invitation" : "added by an operator",
+    ...(added ? [say("operator.personCame", { when: ago(added) })] : []),
+    say(invitation ? "operator.personByInvitation" : "operator.personByOperator"),
   ];
   return (
     <li>
       <div className="row spread">
         <span className="grow">
-          <strong>{note || key}</strong>{" "}
-          {props.role && <span className="badge good">{props.role}</span>}
+          <strong dir="auto">{note || key}</strong>{" "}
+          {props.role && <span className="badge good">{roleName(props.role)}</span>}
           <span className="soft small with-copy">
             <span className="mono">{key}</span>
-            <CopyButton text={did} label={`Copy the DID of ${name}`} />
+            <CopyButton text={did} label={say("operator.personCopyDid", { name })} />
           </span>
-          <span className="soft small block">{came.filter(Boolean).join(", ")}</span>
+          <span className="soft small block">{listed(came)}</span>
         </span>
         <span className="row">
           <button
             type="button"
             className="quiet"
             aria-expanded={isOpen}
-            aria-label={`Usage of ${name}`}
+            aria-label={say("operator.personUsageOf", { name })}
             onClick={() => setOpen(!isOpen)}
           >
-            <Icon name="clock" /> Usage
+            <Icon name="clock" /> {say("operator.personUsage")}
           </button>
           {props.onRemove && (
             <button
               type="button"
               className="danger"
               disabled={props.isBusy}
-              aria-label={`Remove ${name}`}
+              aria-label={say("operator.personRemoveOne", { name })}
               onClick={props.onRemove}
             >
-              Remove
+              {say("operator.personRemove")}
             </button>
           )}
         </span>
@@ -240,7 +253,7 @@ function UsageLine({ did }: { did: string }) {
     <div role="status">
       <Problem error={error} />
       {data && <p className="soft small">{usageOf(data)}</p>}
-      {!data && !error && <p className="soft small">Counting…</p>}
+      {!data && !error && <p className="soft small">{say("operator.personCounting")}</p>}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import { Problem } from "../../shell/Problem";
+import { say } from "../../words";
 import { ask } from "./api";
 import { changesOf, shownValue, type PluginSetting } from "./pluginSettings";
 
@@ -13,10 +14,12 @@ interface Props {
 
 /** Where a value comes from, and when a change counts. */
 function standing(setting: PluginSetting): string {
-  if (setting.readOnly) return `Set by the server's ${setting.source}: it cannot be changed here.`;
-  if (setting.restart) return "Stored. It counts after the next start of each server.";
-  if (setting.source === "database") return "Stored by operators.";
-  return setting.default ? `The default is ${setting.default}.` : "Nothing is set.";
+  if (setting.readOnly) return say("operator.pluginSettingHeld", { source: setting.source });
+  if (setting.restart) return say("operator.pluginSettingStored");
+  if (setting.source === "database") return say("operator.pluginSettingByOperators");
+  return setting.default
+    ? say("operator.pluginSettingDefault", { value: setting.default })
+    : say("operator.pluginSettingNone");
 }
 
 interface FieldProps {
@@ -32,9 +35,15 @@ function Field({ setting, value, disabled, onChange }: FieldProps) {
   if (choices) {
     return (
       <select value={value} disabled={disabled} onChange={(event) => onChange(event.target.value)}>
-        {!choices.includes(value) && <option value={value}>{value || "Not set"}</option>}
+        {!choices.includes(value) && (
+          <option value={value} dir={value ? "auto" : undefined}>
+            {value || say("operator.pluginSettingNotSet")}
+          </option>
+        )}
         {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
+          <option key={choice} dir="auto">
+            {choice}
+          </option>
         ))}
       </select>
     );
@@ -46,7 +55,8 @@ function Field({ setting, value, disabled, onChange }: FieldProps) {
       inputMode={setting.kind === "number" ? "numeric" : "text"}
       autoComplete="off"
       spellCheck={false}
-      placeholder={isKept ? "A secret is set; type to replace it" : setting.allowed}
+      dir={isKept ? undefined : "auto"}
+      placeholder={isKept ? say("operator.pluginSecretSet") : setting.allowed}
       value={value}
       disabled={disabled}
       onChange={(event) => onChange(event.target.value)}
@@ -76,7 +86,11 @@ export function PluginSettingsForm({ plugin, title, settings }: Props) {
     });
   }
   return (
-    <form className="stack" aria-label={`Settings of ${title}`} onSubmit={save}>
+    <form
+      className="stack"
+      aria-label={say("operator.pluginSettingsOf", { name: title })}
+      onSubmit={save}
+    >
       <Problem error={error} />
       {settings.map((setting) => (
         <div key={setting.name} className="stack">
@@ -89,7 +103,7 @@ export function PluginSettingsForm({ plugin, title, settings }: Props) {
               onChange={(text) => setTyped({ ...typed, [setting.name]: text })}
             />
             <span className="soft small">
-              {setting.doc} {standing(setting)}
+              <span dir="auto">{setting.doc}</span> {standing(setting)}
             </span>
           </label>
           {setting.secret && setting.stored && !setting.readOnly && (
@@ -106,7 +120,7 @@ export function PluginSettingsForm({ plugin, title, settings }: Props) {
                   )
                 }
               />{" "}
-              Take the stored secret away
+              {say("operator.pluginSecretRemove")}
             </label>
           )}
         </div>
@@ -114,7 +128,7 @@ export function PluginSettingsForm({ plugin, title, settings }: Props) {
       {!isFixed && (
         <div className="row">
           <button type="submit" className="primary" disabled={isBusy || !isChanged}>
-            Save the settings
+            {say("operator.pluginSettingsSave")}
           </button>
         </div>
       )}

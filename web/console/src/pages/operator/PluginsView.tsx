@@ -1,7 +1,9 @@
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
+import { Say, say } from "../../words";
 import { useLook } from "./api";
+import { code } from "./parts";
 import { PluginSettingsForm } from "./PluginSettingsForm";
 import type { PluginSetting } from "./pluginSettings";
 
@@ -21,25 +23,36 @@ export function PluginsView() {
   return (
     <div className="stack" aria-busy={!data && !error}>
       <Problem error={error} />
-      {!data && !error && <Skeleton lines={6} label="Reading the plugins" />}
+      {!data && !error && <Skeleton lines={6} label={say("operator.pluginsReading")} />}
       <ul className="plain grid plugins">
         {data?.plugins.map((p) => (
           <li key={p.name} className={p.on ? "card" : "card off"}>
             <div className="row spread">
               <h2>
-                <Icon name="plug" /> {p.title || p.name}
+                <Icon name="plug" /> <span dir="auto">{p.title || p.name}</span>
               </h2>
-              <span className={p.on ? "badge good" : "badge"}>{p.on ? "on" : "off"}</span>
+              <span className={p.on ? "badge good" : "badge"}>
+                {say(p.on ? "operator.pluginOn" : "operator.pluginOff")}
+              </span>
             </div>
-            <p>{p.summary}</p>
+            <p dir="auto">{p.summary}</p>
             <p className="soft small">
-              <span className="mono">{p.name}</span> {p.version && `${p.version} · `}
-              {p.why}
+              <span className="mono">{p.name}</span>{" "}
+              {p.version && (
+                <>
+                  <span dir="auto">{p.version}</span> ·{" "}
+                </>
+              )}
+              <span dir="auto">{p.why}</span>
             </p>
             {p.settings.length > 0 && (
               <details>
                 <summary>
-                  Settings{p.settings.some((s) => s.restart) && " · a start is due"}
+                  {say(
+                    p.settings.some((s) => s.restart)
+                      ? "operator.pluginStartDue"
+                      : "operator.settings",
+                  )}
                 </summary>
                 <PluginSettingsForm
                   plugin={p.name}
@@ -52,8 +65,7 @@ export function PluginsView() {
         ))}
       </ul>
       <p className="soft small">
-        Switch plugins with <code>FEATURES</code>, for example <code>FEATURES=credits=true</code>,
-        and start the server again.
+        <Say id="operator.pluginsSwitch" tags={{ code }} />
       </p>
     </div>
   );

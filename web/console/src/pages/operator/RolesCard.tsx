@@ -4,8 +4,10 @@ import { useDoing } from "../../shell/asked";
 import { ago, short } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
+import { Say, say } from "../../words";
 import { ask } from "./api";
-import { operatorsPath, roles, roleWords, type Operator, type Role } from "./people";
+import { didExample, operatorsPath, roleName, roles, roleWords } from "./people";
+import type { Operator, Role } from "./people";
 
 /** Who has a role here. Owners give and take them, but for their own. */
 export function RolesCard(props: { operators: Operator[]; me: { name: string; role: Role } }) {
@@ -27,23 +29,24 @@ export function RolesCard(props: { operators: Operator[]; me: { name: string; ro
   }
   const isOwner = me.role === "owner";
   return (
-    <section className="card stack" aria-label="Roles">
-      <h2>Roles</h2>
+    <section className="card stack" aria-label={say("operator.roles")}>
+      <h2>{say("operator.roles")}</h2>
       <Problem error={error} />
       {isOwner && (
         <form className="stack" onSubmit={give}>
           <label>
-            DID of the operator
+            {say("operator.roleDid")}
             <input
               required
               autoComplete="off"
-              placeholder="did:key:…"
+              dir="auto"
+              placeholder={didExample}
               value={did}
               onChange={(event) => setDid(event.target.value)}
             />
           </label>
           <label>
-            Name of the operator
+            {say("operator.roleNote")}
             <input
               maxLength={200}
               autoComplete="off"
@@ -52,36 +55,40 @@ export function RolesCard(props: { operators: Operator[]; me: { name: string; ro
             />
           </label>
           <label>
-            Role
+            {say("operator.role")}
             <select value={role} onChange={(event) => setRole(event.target.value as Role)}>
               {roles.map((one) => (
                 <option key={one} value={one}>
-                  {roleWords[one]}
+                  {say(roleWords[one])}
                 </option>
               ))}
             </select>
           </label>
           <p>
             <button type="submit" disabled={isBusy || did.trim() === ""}>
-              Give the role
+              {say("operator.roleGive")}
             </button>
           </p>
         </form>
       )}
-      {operators.length === 0 && (
-        <p className="soft">Nobody has a role: this server is run by its token or on the spot.</p>
-      )}
+      {operators.length === 0 && <p className="soft">{say("operator.roleNobody")}</p>}
       {operators.length > 0 && (
-        <ul {...kept} className="plain locks" aria-label="Who has a role">
+        <ul {...kept} className="plain locks" aria-label={say("operator.roleHolders")}>
           {operators.map((one) => {
             const name = one.note || short(one.did, 16, 6);
             return (
               <li key={one.did} className="row spread nowrap">
                 <span>
-                  <strong>{name}</strong> <span className="badge good">{one.role}</span>
+                  <strong dir="auto">{name}</strong>{" "}
+                  <span className="badge good">{roleName(one.role)}</span>
                   <span className="soft small block">
-                    {one.did === me.name ? "you, " : ""}
-                    <span className="mono">{short(one.did, 16, 6)}</span>, {ago(one.added)}
+                    <Say
+                      id={one.did === me.name ? "operator.roleYours" : "operator.roleSince"}
+                      values={{
+                        did: <span className="mono">{short(one.did, 16, 6)}</span>,
+                        when: ago(one.added),
+                      }}
+                    />
                   </span>
                 </span>
                 {isOwner && one.did !== me.name && (
@@ -89,10 +96,10 @@ export function RolesCard(props: { operators: Operator[]; me: { name: string; ro
                     type="button"
                     className="danger"
                     disabled={isBusy}
-                    aria-label={`Take the role of ${name} away`}
+                    aria-label={say("operator.roleTakeOne", { name })}
                     onClick={() => run(() => ask(session, pathOf(one.did), "DELETE"))}
                   >
-                    Take away
+                    {say("operator.roleTake")}
                   </button>
                 )}
               </li>

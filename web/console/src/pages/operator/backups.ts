@@ -1,4 +1,5 @@
-import { bytes, date, duration } from "../../shell/format";
+import { bytes, date, duration, list } from "../../shell/format";
+import { say, type Key } from "../../words";
 
 /** What somebody found out about a backup. */
 export interface Check {
@@ -55,14 +56,17 @@ export const backupsPath = "/operator/backups";
 export const schedulePath = "/operator/documents/backups";
 
 /** How often, as people choose it: the values that the schedule takes. */
-export const rhythms: [value: string, words: string][] = [
-  ["off", "never by itself"],
-  ["1h", "every hour"],
-  ["6h", "every 6 hours"],
-  ["12h", "every 12 hours"],
-  ["1d", "every day"],
-  ["7d", "every week"],
+const rhythms: [value: string, words: Key][] = [
+  ["off", "operator.backupNever"],
+  ["1h", "operator.backupEveryHour"],
+  ["6h", "operator.backupEvery6Hours"],
+  ["12h", "operator.backupEvery12Hours"],
+  ["1d", "operator.backupEveryDay"],
+  ["7d", "operator.backupEveryWeek"],
 ];
+
+/** The setting that makes a replica. */
+const replicaSetting = "REPLICA_URL";
 
 /** The schedule in force as one of the rhythms; another one stands for itself. */
 export function rhythmOf(every: string | undefined): string {
@@ -71,7 +75,8 @@ export function rhythmOf(every: string | undefined): string {
 
 /** The choices, with one that somebody else made elsewhere. */
 export function rhythmsWith(every: string): [value: string, words: string][] {
-  return rhythms.some(([value]) => value === every) ? rhythms : [...rhythms, [every, every]];
+  const offered = rhythms.map(([value, key]): [string, string] => [value, say(key)]);
+  return rhythms.some(([value]) => value === every) ? offered : [...offered, [every, every]];
 }
 
 /** The document that says so. */
@@ -93,40 +98,44 @@ export function failures(jobs: Job[]): Job[] {
 
 /** How far something is, in words. A backup is about as large as the last one. */
 export function progressOf({ kind, state, bytes: done, name }: Job, known: Backup[]): string {
-  if (state === "waiting") return kind === "backup" ? "A backup waits." : "A check waits.";
-  const what = kind === "backup" ? "A backup is made" : "A backup is checked";
+  if (state === "waiting") return say("operator.backupWaits", { kind });
   const like = kind === "check" ? known.find((one) => one.name === name) : known[0];
-  const of = like ? ` of about ${bytes(like.size)}` : "";
-  return `${what}: ${bytes(done)}${of}.`;
+  const far = { kind, done: bytes(done) };
+  return like
+    ? say("operator.backupProgressOf", { ...far, size: bytes(like.size) })
+    : say("operator.backupProgress", far);
 }
 
 /** What a check found out, in a word. */
 export function badgeOf({ problem, restored }: Check): string {
-  if (problem) return "damaged";
-  return restored ? "tried" : "whole";
+  if (problem) return say("operator.backupDamaged");
+  return say(restored ? "operator.backupTried" : "operator.backupWhole");
 }
 
 /** What is known of a backup, in words. */
 export function checkOf(check: Check | undefined): string {
-  if (!check) return "not checked";
-  if (check.problem) return `damaged: ${check.problem}`;
-  return check.restored
-    ? `restored for trial on ${date(check.at)}`
-    : `all bytes were there on ${date(check.at)}`;
+  if (!check) return say("operator.backupNotChecked");
+  if (check.problem) return say("operator.backupDamage", { problem: check.problem });
+  return say(check.restored ? "operator.backupRestored" : "operator.backupAllThere", {
+    date: date(check.at),
+  });
 }
 
 /** What a backup holds, in words. */
 export function holdsOf({ size, objects, keys }: Backup): string {
-  return [
+  return list([
     bytes(size),
-    `${objects.toLocaleString("en")} ${objects === 1 ? "object" : "objects"} and all tables`,
-    keys > 0 ? "with keys" : "without keys",
-  ].join(", ");
+    say("operator.backupObjects", { count: objects }),
+    say(keys > 0 ? "operator.backupWithKeys" : "operator.backupWithoutKeys"),
+  ]);
 }
 
 /** What the replica does, in words. */
 export function replicaOf({ place, lagSeconds, problem }: Backups["replica"]): string {
-  if (!place) return "There is none. REPLICA_URL copies every change to another place.";
-  const behind = lagSeconds <= 10 ? "up to date" : `${duration(lagSeconds)} behind the database`;
-  return `At ${place}, ${behind}.${problem ? ` ${problem}` : ""}`;
+  if (!place) return say("operator.backupNoReplica", { setting: replicaSetting });
+  const replica =
+    lagSeconds <= 10
+      ? say("operator.backupReplicaUpToDate", { place })
+      : say("operator.backupReplicaBehind", { place, time: duration(lagSeconds) });
+  return problem ? say("operator.backupReplicaProblem", { replica, problem }) : replica;
 }

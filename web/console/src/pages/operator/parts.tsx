@@ -9,3 +9,8 @@ export function Figure(props: { label: string; value: ReactNode; mood?: "good" |
     </div>
   );
 }
+
+/** What is typed as it stands, in any language: a tag of messages. */
+export function code(text: ReactNode) {
+  return <code dir="ltr">{text}</code>;
+}

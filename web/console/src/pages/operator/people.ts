@@ -1,4 +1,5 @@
-import { ago, short } from "../../shell/format";
+import { ago, list, number, short } from "../../shell/format";
+import { say, type Key } from "../../words";
 
 /** Who may come in: what GET /operator/access says. */
 export interface Access {
@@ -33,11 +34,17 @@ export interface Operator {
 }
 
 /** What each role may do, in words. */
-export const roleWords: Record<Role, string> = {
-  viewer: "viewer: looks at everything",
-  operator: "operator: changes things",
-  owner: "owner: also says who the operators are",
+export const roleWords: Record<Role, Key> = {
+  viewer: "operator.roleViewer",
+  operator: "operator.roleOperator",
+  owner: "operator.roleOwner",
 };
+
+/** What a DID looks like. */
+export const didExample = "did:key:…";
+
+/** The setting that names people who may come in. */
+const namedSetting = "ACCESS_DIDS";
 
 export interface Invitation {
   id: string;
@@ -105,46 +112,63 @@ export function nameOf({ did, note }: Person): string {
 
 /** How somebody stands here, in words. */
 export function standingOf({ member, role, added, blocked }: Person): string {
-  const parts = [
-    role ?? (member ? "member" : "no member"),
-    ...(added ? [`came ${ago(added)}`] : []),
-    ...(blocked ? [`blocked ${ago(blocked.at)}${blocked.note ? `: ${blocked.note}` : ""}`] : []),
-  ];
-  return parts.join(", ");
+  return list([
+    role ? roleName(role) : say(member ? "operator.personMember" : "operator.personNoMember"),
+    ...(added ? [say("operator.personCame", { when: ago(added) })] : []),
+    ...(blocked ? [blockOf(blocked)] : []),
+  ]);
 }
+
+function blockOf({ at, note: why }: NonNullable<Person["blocked"]>): string {
+  const when = ago(at);
+  return why
+    ? say("operator.personBlockedFor", { when, why })
+    : say("operator.personBlockedSince", { when });
+}
+
+/** A role, in a word. */
+export function roleName(role: string): string {
+  return say("operator.roleName", { role });
+}
+
+const doors: Record<Access["access"], Key> = {
+  open: "operator.personDoorOpen",
+  invite: "operator.personDoorInvite",
+  closed: "operator.personDoorClosed",
+};
 
 /** The door in words, as far as this page can say. */
 export function doorOf({ access, named }: Access): string {
-  const byName = named > 0 ? ` ACCESS_DIDS names ${named.toLocaleString("en")} more.` : "";
-  switch (access) {
-    case "open":
-      return `Everybody who makes a key may come in, but for those whom you block.${byName}`;
-    case "invite":
-      return `Members may come in, and whoever has an invitation.${byName}`;
-    case "closed":
-      return `Members alone may come in; invitations are not taken.${byName}`;
-  }
+  const door = say(doors[access]);
+  if (named === 0) return door;
+  return `${door} ${say("operator.personDoorNamed", { setting: namedSetting, count: named })}`;
 }
 
 /** What a person asked of models, in words. */
 export function usageOf({ total }: Usage): string {
-  if (total.calls === 0) return "No model was asked in the last 30 days.";
+  if (total.calls === 0) return say("operator.personNoUsage");
+  const digits = { minimumFractionDigits: 4, maximumFractionDigits: 4 };
+  const cost = number(total.costMicros / 1e6, digits);
   const parts = [
-    `${count(total.calls)} ${total.calls === 1 ? "request" : "requests"} to models`,
-    ...(total.failed > 0 ? [`${count(total.failed)} failed`] : []),
-    `${count(total.inputTokens)} tokens read`,
-    `${count(total.outputTokens)} written`,
-    ...(total.costMicros > 0 ? [`cost ${(total.costMicros / 1e6).toFixed(4)}`] : []),
+    say("operator.personRequests", { count: total.calls }),
+    ...(total.failed > 0 ? [say("operator.personRequestsFailed", { count: total.failed })] : []),
+    say("operator.personTokensRead", { count: total.inputTokens }),
+    say("operator.personTokensWritten", { count: total.outputTokens }),
+    ...(total.costMicros > 0 ? [say("operator.personCost", { cost })] : []),
   ];
-  return `In the last 30 days: ${parts.join(", ")}.`;
+  return say("operator.personUsed", { parts: list(parts) });
 }
+
+/** Why an invitation does not count any more, as the server says it. */
+const ends: Record<string, Key> = {
+  "was withdrawn": "operator.invitationWithdrawn",
+  "has expired": "operator.invitationExpired",
+  "has been used up": "operator.invitationUsedUp",
+};
 
 /** How far an invitation is used, and why it does not count any more. */
-export function usesOf({ uses, maxUses, over }: Invitation): string {
-  const used = `${count(uses)} of ${count(maxUses)} used`;
-  return over ? `${used}; it ${over}` : used;
-}
-
-function count(n: number): string {
-  return n.toLocaleString("en");
+export function usesOf({ uses, maxUses: max, over }: Invitation): string {
+  if (!over) return say("operator.invitationUses", { uses, max });
+  const end = ends[over];
+  return end ? say(end, { uses, max }) : say("operator.invitationOver", { uses, max, over });
 }
