@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/audit"
 	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/lease"
@@ -226,6 +228,33 @@ func TestWhatEndsInTheMiddleIsNoBackup(t *testing.T) {
 			t.Errorf("the job is %+v", j)
 		}
 	})
+}
+
+// Stores take an error that holds io.EOF, such as that of a connection that was lost, for
+// the end of what they are given.
+func TestAnArchiveThatIsCutOffIsNoBackup(t *testing.T) {
+	t.Parallel()
+	disk, err := blobdisk.New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]blob.Store{"memory": blobmem.New(), "disk": disk} {
+		w := newWorld(t, sqldbtest.SQLite(t), "a", store)
+		w.write = func(_ context.Context, to io.Writer) error {
+			_, _ = io.WriteString(to, "half")
+			return fmt.Errorf("read table: %w", io.EOF)
+		}
+		if _, err := w.Ask(t.Context(), "o"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.listed(t, 0)
+		if j := w.last(t); j.State != Failed || !strings.Contains(j.Problem, "read table") {
+			t.Errorf("%s: the job is %+v", name, j)
+		}
+	}
 }
 
 // A node that dies between the archive and its record leaves an archive, which is not

@@ -270,9 +270,10 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	var (
 		writing sync.WaitGroup
 		held    archive.Summary
+		cut     error // what kept the archive from being written to its end
 	)
 	writing.Go(func() {
-		_ = to.CloseWithError(pace.Guard(func() (err error) { // a pipe's never fails
+		cut = pace.Guard(func() (err error) {
 			sealed, err := archive.Encrypt(to, k.Place.Lock)
 			if err != nil {
 				return err
@@ -281,7 +282,8 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 				return err
 			}
 			return sealed.Close()
-		}))
+		})
+		_ = to.CloseWithError(cut) // a pipe's never fails
 	})
 	sum := counted{sha256.New(), n}
 	info, err := at.Put(ctx, j.Name+archiveEnd, io.TeeReader(body, sum), blob.PutOptions{Large: true})
@@ -289,6 +291,9 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	writing.Wait()
 	if err != nil {
 		return fmt.Errorf("store archive: %w", err)
+	}
+	if cut != nil { // a store takes an error that holds io.EOF for the end
+		return fmt.Errorf("write archive: %w", cut)
 	}
 	if info.Size != n.Load() {
 		return fmt.Errorf("store archive: %d bytes were written, and %d are there", n.Load(), info.Size)
