@@ -217,22 +217,30 @@ func (p *Place) whole(ctx context.Context, at blob.Store, c content, name string
 	return &b, nil
 }
 
-// newest returns the newest backup; nil: there is none.
-func (p *Place) newest(ctx context.Context) (*Backup, error) {
+// newest returns the newest backup, nil where there is none, and the names of those that
+// are dated in the future, which do not count.
+func (p *Place) newest(ctx context.Context, now time.Time) (last *Backup, ahead []string, err error) {
 	at, err := p.Open(false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c, err := p.look(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, name := range c.named() {
-		if b, err := p.whole(ctx, at, c, name); b != nil || err != nil {
-			return b, err
+		b, err := p.whole(ctx, at, c, name)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case b == nil:
+		case b.Made.After(now):
+			ahead = append(ahead, name)
+		default:
+			return b, ahead, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // there is none
+	return nil, ahead, nil
 }
 
 // Listed is a backup with what is known of it.

@@ -61,6 +61,7 @@ type Keeper struct {
 	Config
 	woken    chan struct{}
 	seen     atomic.Pointer[[]Job]
+	ahead    atomic.Pointer[[]string] // names of backups that are dated in the future
 	lastGood atomic.Int64 // in seconds
 	failures atomic.Int64
 }
@@ -113,6 +114,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	planning.Go(func() {
 		_ = k.Leases.Every(ctx, leaseName+"/plan", planned, func(ctx context.Context, _ lease.Lease) error { return k.Plan(ctx) })
 	})
+	planning.Go(func() { // each node says what is wrong, also those that do not plan
+		pace.Every(ctx, planned, func() bool {
+			if _, err := k.newest(ctx); err != nil && ctx.Err() == nil {
+				k.Log.Debug("the place of backups does not say what it has", slog.String("event", "backup.survey"), slog.Any("error", err))
+			}
+			return true
+		})
+	})
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
@@ -134,11 +143,11 @@ func (k *Keeper) Plan(ctx context.Context) error {
 	if every == 0 {
 		return nil
 	}
-	jobs, err := k.Jobs(ctx)
+	now, err := k.DB.Now(ctx)
 	if err != nil {
 		return err
 	}
-	now, err := k.DB.Now(ctx)
+	jobs, err := k.jobs(ctx, sqldb.MS(now))
 	if err != nil {
 		return err
 	}
@@ -161,11 +170,25 @@ func (k *Keeper) Plan(ctx context.Context) error {
 
 // due is when the next backup is: at once where there is none.
 func (k *Keeper) due(ctx context.Context, every time.Duration) (time.Time, error) {
-	last, err := k.Place.newest(ctx)
+	last, err := k.newest(ctx)
 	if err != nil || last == nil {
 		return time.Time{}, err
 	}
 	return last.Made.Add(every), nil
+}
+
+// newest returns the newest backup, nil where there is none, and remembers those that are
+// dated in the future: a clock was once ahead, and no backup would be due until then.
+func (k *Keeper) newest(ctx context.Context) (*Backup, error) {
+	now, err := k.DB.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, ahead, err := k.Place.newest(ctx, now)
+	if err == nil {
+		k.ahead.Store(&ahead)
+	}
+	return b, err
 }
 
 // Work does what is asked for, if no other node does. Each job has an epoch of the lease
@@ -258,7 +281,7 @@ func (c counted) Write(p []byte) (int, error) {
 // make makes a backup: the archive first, then its record, by which it counts.
 func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64) error {
 	if j.By == ByPlan { // what cannot be listed cannot be pruned: it would grow for ever
-		if _, err := k.Place.newest(ctx); err != nil {
+		if _, err := k.newest(ctx); err != nil {
 			return err
 		}
 	}
@@ -310,7 +333,7 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	if err != nil {
 		return fmt.Errorf("store record: %w", err)
 	}
-	if err := k.Place.prune(ctx, at, k.Schedule().Keep, now.Add(-stale)); err != nil {
+	if err := k.Place.prune(ctx, at, j.Name, k.Schedule().Keep, now); err != nil {
 		k.Log.Warn("old backups are not deleted", slog.String("event", "backup.prune_failed"), slog.Any("error", err))
 	}
 	return nil
@@ -358,8 +381,10 @@ func compare(b Backup, body io.Reader, n *atomic.Int64) (problem, err error) {
 }
 
 // prune deletes what is older than the newest backups that are kept, and what no record
-// belongs to. Only who holds the lease may: an archive whose record is yet to come has none.
-func (p *Place) prune(ctx context.Context, at blob.Store, keep int, before time.Time) error {
+// belongs to. The one just made is always kept; those dated in the future are neither
+// counted nor deleted, since nobody knows how old they are. Only who holds the lease may:
+// an archive whose record is yet to come has none.
+func (p *Place) prune(ctx context.Context, at blob.Store, made string, keep int, now time.Time) error {
 	c, err := p.look(ctx, at)
 	if err != nil {
 		return err
@@ -380,13 +405,16 @@ func (p *Place) prune(ctx context.Context, at blob.Store, keep int, before time.
 			drop(name)
 		}
 	}
-	kept := 0
+	kept := 1
 	for _, name := range c.named() {
+		if name == made { // names of one second are not in the order of their epochs
+			continue
+		}
 		b, err := p.whole(ctx, at, c, name)
 		switch {
 		case err != nil:
 			return errors.Join(append(errs, err)...)
-		case b == nil: // not understood, so not deleted
+		case b == nil || b.Made.After(now): // not understood, so not deleted
 		case keep > 0 && kept >= keep:
 			drop(name)
 		default:
@@ -396,7 +424,7 @@ func (p *Place) prune(ctx context.Context, at blob.Store, keep int, before time.
 	if uploads, ok := at.(interface {
 		AbortStale(ctx context.Context, before time.Time) error
 	}); ok {
-		errs = append(errs, uploads.AbortStale(ctx, before))
+		errs = append(errs, uploads.AbortStale(ctx, now.Add(-stale)))
 	}
 	return errors.Join(errs...)
 }
