@@ -39,19 +39,28 @@ import (
 var usual = backup.Schedule{Every: 24 * time.Hour, Keep: 14}
 
 // Document is the operator's document of the schedule. It is held by the environment when
-// BACKUP_EVERY or BACKUP_KEEP was given.
+// BACKUP_EVERY or BACKUP_KEEP was given; the one that was not is as usual.
 func Document(s config.Backups) operatordoc.Definition[backup.Schedule] {
-	var given strings.Builder
+	var (
+		plan  backup.Schedule
+		given string
+	)
+	if s.Place.Given() {
+		plan = usual
+	}
 	if s.Every.Given || s.Keep != "" {
-		every := "off"
-		if s.Every.Time > 0 {
-			every = config.FormatDuration(s.Every.Time)
+		if s.Every.Given {
+			plan.Every = s.Every.Time
 		}
-		_, _ = fmt.Fprintf(&given, "every: %s\nkeep: %q\n", every, s.Keep)
+		every, keep, _ := strings.Cut(plan.Text(), "\n")
+		if s.Keep != "" { // whether it is one is for who reads the document
+			keep = fmt.Sprintf("keep: %q\n", s.Keep)
+		}
+		given = every + "\n" + keep
 	}
 	def := operatordoc.Definition[backup.Schedule]{
 		Name: "backups", Title: "How often backups are made", Media: "application/yaml", MaxBytes: backup.MaxSchedule,
-		Variable: "BACKUP_EVERY, BACKUP_KEEP", Text: given.String(),
+		Variable: "BACKUP_EVERY, BACKUP_KEEP", Text: given,
 		Parse: func(text []byte, _ operatordoc.Source) (backup.Schedule, error) { return backup.ParseSchedule(text) },
 	}
 	if s.Place.Given() {

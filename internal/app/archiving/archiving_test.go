@@ -153,7 +153,11 @@ func TestTheEnvironmentRulesOverTheDocument(t *testing.T) {
 	}{
 		{nil, false, "every: off\nkeep: off\n"},
 		{[]string{"BACKUP_URL=s3://bucket"}, false, "every: 1d\nkeep: 14\n"},
-		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_EVERY=off"}, true, "every: off\nkeep: off\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_EVERY=off"}, true, "every: off\nkeep: 14\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_EVERY=12h"}, true, "every: 12h0m0s\nkeep: 14\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_KEEP=3"}, true, "every: 1d\nkeep: 3\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_KEEP=off"}, true, "every: 1d\nkeep: off\n"},
+		{[]string{"BACKUP_KEEP=3"}, true, "every: off\nkeep: 3\n"},
 		{[]string{"BACKUP_EVERY=12h", "BACKUP_KEEP=3"}, true, "every: 12h0m0s\nkeep: 3\n"},
 	} {
 		db := sqldbtest.Migrate(t, sqldbtest.SQLite(t), operatordocsql.Migrations())
