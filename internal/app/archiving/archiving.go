@@ -134,7 +134,7 @@ func (a *Archiving) place() (*backup.Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("BACKUP_RECIPIENTS: %w", err)
 	}
-	if _, err := a.open(false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := a.open(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err // a folder may be mounted later
 	}
 	mac := hmac.New(sha256.New, s.Identity.OracleKey)
@@ -143,8 +143,9 @@ func (a *Archiving) place() (*backup.Place, error) {
 }
 
 // open opens the place. A folder that is not there is not made: it may be that of a disk
-// that is not mounted, and the archive would fill another.
-func (a *Archiving) open(write bool) (blob.Store, error) {
+// that is not mounted, and the archive would fill another. Other deployments may be writing
+// there.
+func (a *Archiving) open() (blob.Store, error) {
 	s := a.deps.Settings
 	u, err := url.Parse(s.Backups.Place.Reveal())
 	if err == nil && u.Scheme == "file" {
@@ -152,7 +153,7 @@ func (a *Archiving) open(write bool) (blob.Store, error) {
 			return nil, fmt.Errorf("BACKUP_URL: the folder %s: %w", u.Path, errors.Unwrap(err))
 		}
 	}
-	return stores.Place("BACKUP_URL", s.Backups.Place, s, write && !s.Storage.Database.Given())
+	return stores.Place("BACKUP_URL", s.Backups.Place, s, false)
 }
 
 // Causes says to operators what is wrong with backups.

@@ -3,9 +3,11 @@ package archiving_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -141,6 +143,37 @@ func TestAFolderThatIsMissingIsNotMade(t *testing.T) {
 	}
 	if said := a.Trouble(); len(said) != 1 || !strings.Contains(said[0], missing) {
 		t.Errorf("health says %q", said)
+	}
+}
+
+// Several deployments may share a folder: what another is writing stays, and what one that
+// was killed left goes by its age.
+func TestABackupLeavesThatOfAnotherDeploymentAlone(t *testing.T) {
+	t.Parallel()
+	_, recipient := key(t)
+	folder := t.TempDir()
+	s := settings(t, "BACKUP_URL=file://"+folder, "BACKUP_RECIPIENTS="+recipient)
+	a, err := opened(t, sqldbtest.SQLite(t), blobmem.New(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, left := filepath.Join(folder, ".tmp", "put-1"), filepath.Join(folder, ".tmp", "put-2")
+	old := time.Now().Add(-48 * time.Hour)
+	if err := errors.Join(os.Mkdir(filepath.Dir(running), 0o700), os.WriteFile(running, nil, 0o600),
+		os.WriteFile(left, nil, 0o600), os.Chtimes(left, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Plan(t.Context()), a.Work(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := a.Place.List(t.Context()); err != nil || len(list.Backups) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if _, err := os.Stat(running); err != nil {
+		t.Errorf("what another deployment is writing is gone: %v", err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was left long ago is still there: %v", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func newWorld(t *testing.T, db *sqldb.DB, node string, store blob.Store) *world 
 	w.Keeper = New(Config{
 		DB: db, Leases: lease.NewKeeper(db, node), Schedule: func() Schedule { return w.plan },
 		Place: &Place{
-			Open: func(bool) (blob.Store, error) { return w.store, nil }, Lock: lock, Key: []byte("key of the deployment"), Deployment: "0123abcd",
+			Open: func() (blob.Store, error) { return w.store, nil }, Lock: lock, Key: []byte("key of the deployment"), Deployment: "0123abcd",
 		},
 		Write: func(ctx context.Context, to io.Writer) (archive.Summary, error) {
 			return archive.Summary{Objects: 3, Keys: 1}, w.write(ctx, to)

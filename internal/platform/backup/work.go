@@ -285,7 +285,7 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 			return err
 		}
 	}
-	at, err := k.Place.Open(true)
+	at, err := k.Place.Open()
 	if err != nil {
 		return err
 	}
