@@ -428,7 +428,7 @@ func TestTheOneJustMadeIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Place.prune(t.Context(), w.store, made, 1, now); err != nil {
+	if err := w.Place.prune(t.Context(), w.store, func() error { return nil }, made, 1, now); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.listed(t, 1).Backups[0].Name; got != made {
@@ -526,6 +526,33 @@ func TestOneNodeMakesItAndOneRequestIsOne(t *testing.T) {
 		close(goOn)
 		working.Wait()
 		a.listed(t, 1)
+	})
+}
+
+// A node that was paused and lost the lease must not take the archive that the next one
+// has written, and has not recorded yet, for one that nobody wants.
+func TestWhoLostTheLeaseDeletesNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, "a", blobmem.New())
+		next := w.Place.nameOf(time.Now(), 1000)
+		w.write = func(ctx context.Context, _ io.Writer) error {
+			_, err := db.WriteOne(ctx, `UPDATE platform_leases SET epoch = 1000, holder = 'b' WHERE name = $1`, leaseName)
+			if err != nil {
+				return err
+			}
+			_, err = w.store.Put(ctx, next+archiveEnd, strings.NewReader("x"), blob.PutOptions{})
+			return err
+		}
+		if _, err := w.Ask(t.Context(), "o"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Work(t.Context()); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the lease is not lost: %v", err)
+		}
+		if _, err := w.store.Stat(t.Context(), next+archiveEnd); err != nil {
+			t.Errorf("the archive of the next node is gone: %v", err)
+		}
 	})
 }
 

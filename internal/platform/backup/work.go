@@ -62,7 +62,7 @@ type Keeper struct {
 	woken    chan struct{}
 	seen     atomic.Pointer[[]Job]
 	ahead    atomic.Pointer[[]string] // names of backups that are dated in the future
-	lastGood atomic.Int64 // in seconds
+	lastGood atomic.Int64             // in seconds
 	failures atomic.Int64
 }
 
@@ -279,7 +279,7 @@ func (c counted) Write(p []byte) (int, error) {
 }
 
 // make makes a backup: the archive first, then its record, by which it counts.
-func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64) error {
+func (k *Keeper) make(ctx context.Context, l lease.Lease, j Job, n *atomic.Int64) error {
 	if j.By == ByPlan { // what cannot be listed cannot be pruned: it would grow for ever
 		if _, err := k.newest(ctx); err != nil {
 			return err
@@ -333,7 +333,8 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	if err != nil {
 		return fmt.Errorf("store record: %w", err)
 	}
-	if err := k.Place.prune(ctx, at, j.Name, k.Schedule().Keep, now); err != nil {
+	guard := func() error { return k.DB.Write(ctx, l.Guard) }
+	if err := k.Place.prune(ctx, at, guard, j.Name, k.Schedule().Keep, now); err != nil {
 		k.Log.Warn("old backups are not deleted", slog.String("event", "backup.prune_failed"), slog.Any("error", err))
 	}
 	return nil
@@ -383,10 +384,14 @@ func compare(b Backup, body io.Reader, n *atomic.Int64) (problem, err error) {
 // prune deletes what is older than the newest backups that are kept, and what no record
 // belongs to. The one just made is always kept; those dated in the future are neither
 // counted nor deleted, since nobody knows how old they are. Only who holds the lease may:
-// an archive whose record is yet to come has none.
-func (p *Place) prune(ctx context.Context, at blob.Store, made string, keep int, now time.Time) error {
+// an archive whose record is yet to come has none. Who held it after looking has seen
+// nothing of the next holder, whose names are new.
+func (p *Place) prune(ctx context.Context, at blob.Store, guard func() error, made string, keep int, now time.Time) error {
 	c, err := p.look(ctx, at)
 	if err != nil {
+		return err
+	}
+	if err := guard(); err != nil {
 		return err
 	}
 	var errs []error
