@@ -39,19 +39,28 @@ import (
 var usual = backup.Schedule{Every: 24 * time.Hour, Keep: 14}
 
 // Document is the operator's document of the schedule. It is held by the environment when
-// BACKUP_EVERY or BACKUP_KEEP was given.
+// BACKUP_EVERY or BACKUP_KEEP was given; the one that was not is as usual.
 func Document(s config.Backups) operatordoc.Definition[backup.Schedule] {
-	var given strings.Builder
+	var (
+		plan  backup.Schedule
+		given string
+	)
+	if s.Place.Given() {
+		plan = usual
+	}
 	if s.Every.Given || s.Keep != "" {
-		every := "off"
-		if s.Every.Time > 0 {
-			every = config.FormatDuration(s.Every.Time)
+		if s.Every.Given {
+			plan.Every = s.Every.Time
 		}
-		_, _ = fmt.Fprintf(&given, "every: %s\nkeep: %q\n", every, s.Keep)
+		every, keep, _ := strings.Cut(plan.Text(), "\n")
+		if s.Keep != "" { // whether it is one is for who reads the document
+			keep = fmt.Sprintf("keep: %q\n", s.Keep)
+		}
+		given = every + "\n" + keep
 	}
 	def := operatordoc.Definition[backup.Schedule]{
 		Name: "backups", Title: "How often backups are made", Media: "application/yaml", MaxBytes: backup.MaxSchedule,
-		Variable: "BACKUP_EVERY, BACKUP_KEEP", Text: given.String(),
+		Variable: "BACKUP_EVERY, BACKUP_KEEP", Text: given,
 		Parse: func(text []byte, _ operatordoc.Source) (backup.Schedule, error) { return backup.ParseSchedule(text) },
 	}
 	if s.Place.Given() {
@@ -125,7 +134,7 @@ func (a *Archiving) place() (*backup.Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("BACKUP_RECIPIENTS: %w", err)
 	}
-	if _, err := a.open(false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := a.open(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err // a folder may be mounted later
 	}
 	mac := hmac.New(sha256.New, s.Identity.OracleKey)
@@ -134,8 +143,9 @@ func (a *Archiving) place() (*backup.Place, error) {
 }
 
 // open opens the place. A folder that is not there is not made: it may be that of a disk
-// that is not mounted, and the archive would fill another.
-func (a *Archiving) open(write bool) (blob.Store, error) {
+// that is not mounted, and the archive would fill another. Other deployments may be writing
+// there.
+func (a *Archiving) open() (blob.Store, error) {
 	s := a.deps.Settings
 	u, err := url.Parse(s.Backups.Place.Reveal())
 	if err == nil && u.Scheme == "file" {
@@ -143,7 +153,7 @@ func (a *Archiving) open(write bool) (blob.Store, error) {
 			return nil, fmt.Errorf("BACKUP_URL: the folder %s: %w", u.Path, errors.Unwrap(err))
 		}
 	}
-	return stores.Place("BACKUP_URL", s.Backups.Place, s, write && !s.Storage.Database.Given())
+	return stores.Place("BACKUP_URL", s.Backups.Place, s, false)
 }
 
 // Causes says to operators what is wrong with backups.

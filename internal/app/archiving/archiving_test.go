@@ -3,9 +3,11 @@ package archiving_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,6 +146,37 @@ func TestAFolderThatIsMissingIsNotMade(t *testing.T) {
 	}
 }
 
+// Several deployments may share a folder: what another is writing stays, and what one that
+// was killed left goes by its age.
+func TestABackupLeavesThatOfAnotherDeploymentAlone(t *testing.T) {
+	t.Parallel()
+	_, recipient := key(t)
+	folder := t.TempDir()
+	s := settings(t, "BACKUP_URL=file://"+folder, "BACKUP_RECIPIENTS="+recipient)
+	a, err := opened(t, sqldbtest.SQLite(t), blobmem.New(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, left := filepath.Join(folder, ".tmp", "put-1"), filepath.Join(folder, ".tmp", "put-2")
+	old := time.Now().Add(-48 * time.Hour)
+	if err := errors.Join(os.Mkdir(filepath.Dir(running), 0o700), os.WriteFile(running, nil, 0o600),
+		os.WriteFile(left, nil, 0o600), os.Chtimes(left, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Plan(t.Context()), a.Work(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := a.Place.List(t.Context()); err != nil || len(list.Backups) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if _, err := os.Stat(running); err != nil {
+		t.Errorf("what another deployment is writing is gone: %v", err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was left long ago is still there: %v", err)
+	}
+}
+
 func TestTheEnvironmentRulesOverTheDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -153,7 +186,11 @@ func TestTheEnvironmentRulesOverTheDocument(t *testing.T) {
 	}{
 		{nil, false, "every: off\nkeep: off\n"},
 		{[]string{"BACKUP_URL=s3://bucket"}, false, "every: 1d\nkeep: 14\n"},
-		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_EVERY=off"}, true, "every: off\nkeep: off\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_EVERY=off"}, true, "every: off\nkeep: 14\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_EVERY=12h"}, true, "every: 12h0m0s\nkeep: 14\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_KEEP=3"}, true, "every: 1d\nkeep: 3\n"},
+		{[]string{"BACKUP_URL=s3://bucket", "BACKUP_KEEP=off"}, true, "every: 1d\nkeep: off\n"},
+		{[]string{"BACKUP_KEEP=3"}, true, "every: off\nkeep: 3\n"},
 		{[]string{"BACKUP_EVERY=12h", "BACKUP_KEEP=3"}, true, "every: 12h0m0s\nkeep: 3\n"},
 	} {
 		db := sqldbtest.Migrate(t, sqldbtest.SQLite(t), operatordocsql.Migrations())

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -125,8 +126,8 @@ func (a *Archiving) list(w http.ResponseWriter, r *http.Request) error {
 
 func (a *Archiving) next(list []backup.Listed, now time.Time) *time.Time {
 	var newest *backup.Backup
-	if len(list) > 0 {
-		newest = &list[0].Backup
+	if i := slices.IndexFunc(list, func(b backup.Listed) bool { return !b.Made.After(now) }); i >= 0 {
+		newest = &list[i].Backup
 	}
 	at, planned := a.Next(newest)
 	switch {

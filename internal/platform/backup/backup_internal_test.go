@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/audit"
 	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/lease"
@@ -72,7 +74,7 @@ func newWorld(t *testing.T, db *sqldb.DB, node string, store blob.Store) *world 
 	w.Keeper = New(Config{
 		DB: db, Leases: lease.NewKeeper(db, node), Schedule: func() Schedule { return w.plan },
 		Place: &Place{
-			Open: func(bool) (blob.Store, error) { return w.store, nil }, Lock: lock, Key: []byte("key of the deployment"), Deployment: "0123abcd",
+			Open: func() (blob.Store, error) { return w.store, nil }, Lock: lock, Key: []byte("key of the deployment"), Deployment: "0123abcd",
 		},
 		Write: func(ctx context.Context, to io.Writer) (archive.Summary, error) {
 			return archive.Summary{Objects: 3, Keys: 1}, w.write(ctx, to)
@@ -228,6 +230,33 @@ func TestWhatEndsInTheMiddleIsNoBackup(t *testing.T) {
 	})
 }
 
+// Stores take an error that holds io.EOF, such as that of a connection that was lost, for
+// the end of what they are given.
+func TestAnArchiveThatIsCutOffIsNoBackup(t *testing.T) {
+	t.Parallel()
+	disk, err := blobdisk.New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]blob.Store{"memory": blobmem.New(), "disk": disk} {
+		w := newWorld(t, sqldbtest.SQLite(t), "a", store)
+		w.write = func(_ context.Context, to io.Writer) error {
+			_, _ = io.WriteString(to, "half")
+			return fmt.Errorf("read table: %w", io.EOF)
+		}
+		if _, err := w.Ask(t.Context(), "o"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.listed(t, 0)
+		if j := w.last(t); j.State != Failed || !strings.Contains(j.Problem, "read table") {
+			t.Errorf("%s: the job is %+v", name, j)
+		}
+	}
+}
+
 // A node that dies between the archive and its record leaves an archive, which is not
 // listed and goes with the next backup.
 func TestAnArchiveWithoutARecordDoesNotCount(t *testing.T) {
@@ -323,6 +352,90 @@ func TestTheNextOneIsDueByWhatIsStored(t *testing.T) {
 	})
 }
 
+// A clock that was once ahead must not stop backups until then, hide how the later ones
+// went, or have the one just made deleted.
+func TestWhatIsDatedInTheFutureDoesNotCount(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, "a", blobmem.New())
+		w.plan = Schedule{Every: time.Hour, Keep: 1}
+		var ahead []string
+		for epoch := range int64(2) {
+			at := time.Now().AddDate(1, 0, 0)
+			b := Backup{Name: w.Place.nameOf(at, epoch), Made: at, Ended: at, Size: 1}
+			_, err := w.store.Put(t.Context(), b.Name+archiveEnd, strings.NewReader("x"), blob.PutOptions{})
+			if err := errors.Join(err, w.Place.putRecord(t.Context(), w.store, b.Name+recordEnd, b)); err != nil {
+				t.Fatal(err)
+			}
+			ahead = append(ahead, b.Name)
+		}
+		later := time.Now().AddDate(1, 0, 0)
+		if _, err := db.WriteOne(t.Context(), `INSERT INTO platform_backups (`+jobColumns+`) VALUES ($1, 'backup', '', 'o', $2, 3, 1, $2, $2, 1, 'full')`,
+			jobID(later), sqldb.MS(later)); err != nil {
+			t.Fatal(err)
+		}
+		var last string
+		for range 2 {
+			if err := errors.Join(w.Plan(t.Context()), w.Work(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			list := w.listed(t, 3) // the second time none is due
+			if got := list.Backups[2].Name; last != "" && got != last || slices.Contains(ahead, got) {
+				t.Errorf("the one that is kept is %s after %s", got, last)
+			}
+			last = list.Backups[2].Name
+		}
+		trouble := w.Trouble()
+		if len(trouble) != 1 || !strings.Contains(trouble[0], ahead[0]) || !strings.Contains(trouble[0], ahead[1]) {
+			t.Errorf("health says %q", trouble)
+		}
+		if good := w.lastGood.Load(); good == 0 || good > time.Now().Unix()+60 {
+			t.Errorf("the last good one was at %d", good)
+		}
+		w.write = func(context.Context, io.Writer) error { return errors.New("the disk is on fire") }
+		if _, err := w.Ask(t.Context(), "o"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if trouble := w.Trouble(); len(trouble) != 2 || !strings.Contains(trouble[0], "on fire") {
+			t.Errorf("health says %q", trouble)
+		}
+		for _, name := range ahead {
+			if err := w.store.Delete(t.Context(), name+archiveEnd); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.newest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if trouble := w.Trouble(); len(trouble) != 1 {
+			t.Errorf("when they are gone health says %q", trouble)
+		}
+	})
+}
+
+// The names of one second are not in the order in which they were made.
+func TestTheOneJustMadeIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqldbtest.SQLite(t), "a", blobmem.New())
+	now := time.Now().Truncate(time.Second)
+	before, made := w.Place.nameOf(now, 9), w.Place.nameOf(now, 10)
+	for _, name := range []string{before, made} {
+		_, err := w.store.Put(t.Context(), name+archiveEnd, strings.NewReader("x"), blob.PutOptions{})
+		if err := errors.Join(err, w.Place.putRecord(t.Context(), w.store, name+recordEnd, Backup{Name: name, Made: now, Size: 1})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Place.prune(t.Context(), w.store, func() error { return nil }, made, 1, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.listed(t, 1).Backups[0].Name; got != made {
+		t.Errorf("kept %s, not %s", got, made)
+	}
+}
+
 func TestAFailureIsSeenAndTriedAgainLater(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *sqldb.DB) {
@@ -413,6 +526,33 @@ func TestOneNodeMakesItAndOneRequestIsOne(t *testing.T) {
 		close(goOn)
 		working.Wait()
 		a.listed(t, 1)
+	})
+}
+
+// A node that was paused and lost the lease must not take the archive that the next one
+// has written, and has not recorded yet, for one that nobody wants.
+func TestWhoLostTheLeaseDeletesNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, "a", blobmem.New())
+		next := w.Place.nameOf(time.Now(), 1000)
+		w.write = func(ctx context.Context, _ io.Writer) error {
+			_, err := db.WriteOne(ctx, `UPDATE platform_leases SET epoch = 1000, holder = 'b' WHERE name = $1`, leaseName)
+			if err != nil {
+				return err
+			}
+			_, err = w.store.Put(ctx, next+archiveEnd, strings.NewReader("x"), blob.PutOptions{})
+			return err
+		}
+		if _, err := w.Ask(t.Context(), "o"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Work(t.Context()); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the lease is not lost: %v", err)
+		}
+		if _, err := w.store.Stat(t.Context(), next+archiveEnd); err != nil {
+			t.Errorf("the archive of the next node is gone: %v", err)
+		}
 	})
 }
 

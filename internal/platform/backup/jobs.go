@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -91,8 +92,15 @@ func scanJob(row interface{ Scan(into ...any) error }) (Job, error) {
 }
 
 // Jobs returns the last jobs, the newest first.
-func (k *Keeper) Jobs(ctx context.Context) (_ []Job, err error) {
-	rows, err := k.DB.Read().QueryContext(ctx, `SELECT `+jobColumns+` FROM platform_backups ORDER BY id DESC LIMIT $1`, shownJobs)
+func (k *Keeper) Jobs(ctx context.Context) ([]Job, error) {
+	return k.jobs(ctx, math.MaxInt64)
+}
+
+// jobs returns the last jobs up to a time, the newest first. Those that a clock dated in
+// the future would hide how the last ones went.
+func (k *Keeper) jobs(ctx context.Context, untilMS int64) (_ []Job, err error) {
+	rows, err := k.DB.Read().QueryContext(ctx, `SELECT `+jobColumns+` FROM platform_backups
+		WHERE asked_ms <= $1 AND ended_ms <= $1 ORDER BY id DESC LIMIT $2`, untilMS, shownJobs)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs of backups: %w", err)
 	}

@@ -42,8 +42,8 @@ const (
 
 // Place is where backups go.
 type Place struct {
-	// Open returns the store. Whoever writes to it alone, under the lease, says so.
-	Open func(write bool) (blob.Store, error)
+	// Open returns the store, which other deployments may use too.
+	Open func() (blob.Store, error)
 	// Lock is for whom archives are encrypted.
 	Lock archive.Lock
 	// Key is the deployment's: records carry a code under it.
@@ -217,22 +217,30 @@ func (p *Place) whole(ctx context.Context, at blob.Store, c content, name string
 	return &b, nil
 }
 
-// newest returns the newest backup; nil: there is none.
-func (p *Place) newest(ctx context.Context) (*Backup, error) {
-	at, err := p.Open(false)
+// newest returns the newest backup, nil where there is none, and the names of those that
+// are dated in the future, which do not count.
+func (p *Place) newest(ctx context.Context, now time.Time) (last *Backup, ahead []string, err error) {
+	at, err := p.Open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c, err := p.look(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, name := range c.named() {
-		if b, err := p.whole(ctx, at, c, name); b != nil || err != nil {
-			return b, err
+		b, err := p.whole(ctx, at, c, name)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case b == nil:
+		case b.Made.After(now):
+			ahead = append(ahead, name)
+		default:
+			return b, ahead, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // there is none
+	return nil, ahead, nil
 }
 
 // Listed is a backup with what is known of it.
@@ -255,7 +263,7 @@ type Listing struct {
 // List returns what is at the place.
 func (p *Place) List(ctx context.Context) (Listing, error) {
 	list := Listing{Backups: []Listed{}}
-	at, err := p.Open(false)
+	at, err := p.Open()
 	if err != nil {
 		return list, err
 	}
@@ -320,7 +328,7 @@ func (p *Place) Find(ctx context.Context, name string) (Backup, error) {
 	if err := p.known(name); err != nil {
 		return Backup{}, err
 	}
-	at, err := p.Open(false)
+	at, err := p.Open()
 	if err != nil {
 		return Backup{}, err
 	}
@@ -347,7 +355,7 @@ func (p *Place) Content(ctx context.Context, name string) (Backup, io.ReadCloser
 	if err != nil {
 		return b, nil, err
 	}
-	at, err := p.Open(false)
+	at, err := p.Open()
 	if err != nil {
 		return b, nil, err
 	}
@@ -360,7 +368,7 @@ func (p *Place) Note(ctx context.Context, c Check) error {
 	if err := p.known(c.Name); err != nil {
 		return err
 	}
-	at, err := p.Open(false)
+	at, err := p.Open()
 	if err != nil {
 		return err
 	}

@@ -3,21 +3,30 @@ package backup
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
+// namedAhead is how many backups that are dated in the future are named.
+const namedAhead = 3
+
 // look remembers how the last jobs went, for those who ask often.
 func (k *Keeper) look(ctx context.Context) error {
-	jobs, err := k.Jobs(ctx)
+	now, err := k.DB.Now(ctx)
+	if err != nil {
+		return err
+	}
+	jobs, err := k.jobs(ctx, sqldb.MS(now))
 	if err != nil {
 		return err
 	}
 	k.seen.Store(&jobs)
 	for _, j := range jobs {
 		if j.Kind == Make && j.State == Done {
-			k.lastGood.Store(max(k.lastGood.Load(), j.Ended.Unix()))
+			k.lastGood.Store(j.Ended.Unix())
 			break
 		}
 	}
@@ -49,6 +58,11 @@ func (k *Keeper) Trouble() []string {
 			text = "the last check of a backup failed"
 		}
 		out = append(out, fmt.Sprintf("%s; %s, at %s: %s", text, j.Name, j.Ended.Format(time.RFC3339), j.Problem))
+	}
+	if ahead := k.ahead.Load(); ahead != nil && len(*ahead) > 0 {
+		names := *ahead
+		out = append(out, fmt.Sprintf("backups are dated in the future: they are neither counted nor deleted; set the clock if it is behind, or delete them at the place: %d, such as %s",
+			len(names), strings.Join(names[:min(len(names), namedAhead)], ", ")))
 	}
 	return out
 }

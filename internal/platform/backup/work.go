@@ -61,7 +61,8 @@ type Keeper struct {
 	Config
 	woken    chan struct{}
 	seen     atomic.Pointer[[]Job]
-	lastGood atomic.Int64 // in seconds
+	ahead    atomic.Pointer[[]string] // names of backups that are dated in the future
+	lastGood atomic.Int64             // in seconds
 	failures atomic.Int64
 }
 
@@ -113,6 +114,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	planning.Go(func() {
 		_ = k.Leases.Every(ctx, leaseName+"/plan", planned, func(ctx context.Context, _ lease.Lease) error { return k.Plan(ctx) })
 	})
+	planning.Go(func() { // each node says what is wrong, also those that do not plan
+		pace.Every(ctx, planned, func() bool {
+			if _, err := k.newest(ctx); err != nil && ctx.Err() == nil {
+				k.Log.Debug("the place of backups does not say what it has", slog.String("event", "backup.survey"), slog.Any("error", err))
+			}
+			return true
+		})
+	})
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
@@ -134,11 +143,11 @@ func (k *Keeper) Plan(ctx context.Context) error {
 	if every == 0 {
 		return nil
 	}
-	jobs, err := k.Jobs(ctx)
+	now, err := k.DB.Now(ctx)
 	if err != nil {
 		return err
 	}
-	now, err := k.DB.Now(ctx)
+	jobs, err := k.jobs(ctx, sqldb.MS(now))
 	if err != nil {
 		return err
 	}
@@ -161,11 +170,25 @@ func (k *Keeper) Plan(ctx context.Context) error {
 
 // due is when the next backup is: at once where there is none.
 func (k *Keeper) due(ctx context.Context, every time.Duration) (time.Time, error) {
-	last, err := k.Place.newest(ctx)
+	last, err := k.newest(ctx)
 	if err != nil || last == nil {
 		return time.Time{}, err
 	}
 	return last.Made.Add(every), nil
+}
+
+// newest returns the newest backup, nil where there is none, and remembers those that are
+// dated in the future: a clock was once ahead, and no backup would be due until then.
+func (k *Keeper) newest(ctx context.Context) (*Backup, error) {
+	now, err := k.DB.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, ahead, err := k.Place.newest(ctx, now)
+	if err == nil {
+		k.ahead.Store(&ahead)
+	}
+	return b, err
 }
 
 // Work does what is asked for, if no other node does. Each job has an epoch of the lease
@@ -256,13 +279,13 @@ func (c counted) Write(p []byte) (int, error) {
 }
 
 // make makes a backup: the archive first, then its record, by which it counts.
-func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64) error {
+func (k *Keeper) make(ctx context.Context, l lease.Lease, j Job, n *atomic.Int64) error {
 	if j.By == ByPlan { // what cannot be listed cannot be pruned: it would grow for ever
-		if _, err := k.Place.newest(ctx); err != nil {
+		if _, err := k.newest(ctx); err != nil {
 			return err
 		}
 	}
-	at, err := k.Place.Open(true)
+	at, err := k.Place.Open()
 	if err != nil {
 		return err
 	}
@@ -270,9 +293,10 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	var (
 		writing sync.WaitGroup
 		held    archive.Summary
+		cut     error // what kept the archive from being written to its end
 	)
 	writing.Go(func() {
-		_ = to.CloseWithError(pace.Guard(func() (err error) { // a pipe's never fails
+		cut = pace.Guard(func() (err error) {
 			sealed, err := archive.Encrypt(to, k.Place.Lock)
 			if err != nil {
 				return err
@@ -281,7 +305,8 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 				return err
 			}
 			return sealed.Close()
-		}))
+		})
+		_ = to.CloseWithError(cut) // a pipe's never fails
 	})
 	sum := counted{sha256.New(), n}
 	info, err := at.Put(ctx, j.Name+archiveEnd, io.TeeReader(body, sum), blob.PutOptions{Large: true})
@@ -289,6 +314,9 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	writing.Wait()
 	if err != nil {
 		return fmt.Errorf("store archive: %w", err)
+	}
+	if cut != nil { // a store takes an error that holds io.EOF for the end
+		return fmt.Errorf("write archive: %w", cut)
 	}
 	if info.Size != n.Load() {
 		return fmt.Errorf("store archive: %d bytes were written, and %d are there", n.Load(), info.Size)
@@ -305,7 +333,8 @@ func (k *Keeper) make(ctx context.Context, _ lease.Lease, j Job, n *atomic.Int64
 	if err != nil {
 		return fmt.Errorf("store record: %w", err)
 	}
-	if err := k.Place.prune(ctx, at, k.Schedule().Keep, now.Add(-stale)); err != nil {
+	guard := func() error { return k.DB.Write(ctx, l.Guard) }
+	if err := k.Place.prune(ctx, at, guard, j.Name, k.Schedule().Keep, now); err != nil {
 		k.Log.Warn("old backups are not deleted", slog.String("event", "backup.prune_failed"), slog.Any("error", err))
 	}
 	return nil
@@ -353,10 +382,16 @@ func compare(b Backup, body io.Reader, n *atomic.Int64) (problem, err error) {
 }
 
 // prune deletes what is older than the newest backups that are kept, and what no record
-// belongs to. Only who holds the lease may: an archive whose record is yet to come has none.
-func (p *Place) prune(ctx context.Context, at blob.Store, keep int, before time.Time) error {
+// belongs to. The one just made is always kept; those dated in the future are neither
+// counted nor deleted, since nobody knows how old they are. Only who holds the lease may:
+// an archive whose record is yet to come has none. Who held it after looking has seen
+// nothing of the next holder, whose names are new.
+func (p *Place) prune(ctx context.Context, at blob.Store, guard func() error, made string, keep int, now time.Time) error {
 	c, err := p.look(ctx, at)
 	if err != nil {
+		return err
+	}
+	if err := guard(); err != nil {
 		return err
 	}
 	var errs []error
@@ -375,13 +410,16 @@ func (p *Place) prune(ctx context.Context, at blob.Store, keep int, before time.
 			drop(name)
 		}
 	}
-	kept := 0
+	kept := 1
 	for _, name := range c.named() {
+		if name == made { // names of one second are not in the order of their epochs
+			continue
+		}
 		b, err := p.whole(ctx, at, c, name)
 		switch {
 		case err != nil:
 			return errors.Join(append(errs, err)...)
-		case b == nil: // not understood, so not deleted
+		case b == nil || b.Made.After(now): // not understood, so not deleted
 		case keep > 0 && kept >= keep:
 			drop(name)
 		default:
@@ -391,7 +429,7 @@ func (p *Place) prune(ctx context.Context, at blob.Store, keep int, before time.
 	if uploads, ok := at.(interface {
 		AbortStale(ctx context.Context, before time.Time) error
 	}); ok {
-		errs = append(errs, uploads.AbortStale(ctx, before))
+		errs = append(errs, uploads.AbortStale(ctx, now.Add(-stale)))
 	}
 	return errors.Join(errs...)
 }

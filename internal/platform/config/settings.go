@@ -27,8 +27,8 @@ type Settings struct {
 type Backups struct {
 	Place      URL    `env:"BACKUP_URL" doc:"file:///folder or s3://bucket/prefix?endpoint=&region=&path_style= to which the server makes backups, encrypted for BACKUP_RECIPIENTS; the folder must be there. Empty: the server makes none. Best on another machine."`
 	Recipients string `env:"BACKUP_RECIPIENTS" doc:"age recipients (age1…) for whom backups are encrypted, separated by commas; castalia backups key makes one. The server never has what opens them."`
-	Every      Keep   `env:"BACKUP_EVERY" doc:"Time between two backups, such as 24h, an hour at least; off makes none but those that are asked for. When it or BACKUP_KEEP is given, off too, both rule over the document backups, which operators can change while the server runs; without any, where there is a BACKUP_URL, one is made every day."`
-	Keep       string `env:"BACKUP_KEEP" doc:"How many of the newest backups stay, from 1 to 1000; off keeps all. 14 where nobody says anything."`
+	Every      Keep   `env:"BACKUP_EVERY" doc:"Time between two backups, such as 24h, an hour at least; off makes none but those that are asked for. When it or BACKUP_KEEP is given, off too, both rule over the document backups, which operators can change while the server runs. Where there is a BACKUP_URL and this is not given, one is made every day, unless that document says otherwise."`
+	Keep       string `env:"BACKUP_KEEP" doc:"How many of the newest backups stay, from 1 to 1000; off keeps all. Where there is a BACKUP_URL and this is not given, 14 stay, unless the document backups says otherwise."`
 }
 
 // Retention is how long records are kept that grow without end, by default for ever.

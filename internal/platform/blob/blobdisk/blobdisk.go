@@ -3,7 +3,7 @@
 // It promises that an object is whole or absent whatever happens to the process
 // or the machine: bytes go to a temporary file, which is synced, renamed into
 // place, and its folder synced. It refuses to follow a key out of its folder,
-// and expects to be the folder's only user.
+// and expects to be the folder's only user, unless it is told otherwise.
 //
 // Decision: ADR 0092.
 package blobdisk
@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -44,8 +45,30 @@ func New(dir string) (*Store, error) {
 }
 
 // Beside opens a folder that another process may be using: what that process is
-// writing is left alone.
+// writing is left alone. AbortStale takes what was left half written.
 func Beside(dir string) *Store { return &Store{dir} }
+
+// AbortStale removes what was being written and has not grown since before the given time,
+// as a killed process leaves it.
+func (s *Store) AbortStale(ctx context.Context, before time.Time) error {
+	entries, err := os.ReadDir(filepath.Join(s.dir, tempDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list half-written objects: %w", err)
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			err = os.Remove(filepath.Join(s.dir, tempDir, e.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been finished meanwhile
+			return fmt.Errorf("clear half-written objects: %w", err)
+		}
+	}
+	return ctx.Err()
+}
 
 // Put implements blob.Store.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
@@ -43,6 +44,37 @@ func TestHalfWrittenFilesAreClearedAtTheStart(t *testing.T) {
 	}
 	for info, err := range s.List(t.Context(), "") {
 		t.Errorf("lists %v, %v", info, err)
+	}
+}
+
+func TestWhatNobodyGoesOnWithIsRemovedByItsAge(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := blobdisk.Beside(dir)
+	if err := s.AbortStale(t.Context(), time.Now()); err != nil {
+		t.Errorf("where nothing was ever written: %v", err)
+	}
+	if _, err := s.Put(t.Context(), "k", strings.NewReader("x"), blob.PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	left, growing := filepath.Join(dir, ".tmp", "put-1"), filepath.Join(dir, ".tmp", "put-2")
+	for path, at := range map[string]time.Time{left: now.Add(-2 * time.Hour), growing: now, filepath.Join(dir, "k"): now.Add(-2 * time.Hour)} {
+		if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.AbortStale(t.Context(), now.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what was left is still there: %v", err)
+	}
+	if _, err := os.Stat(growing); err != nil {
+		t.Errorf("what is being written is gone: %v", err)
+	}
+	if _, err := s.Stat(t.Context(), "k"); err != nil {
+		t.Errorf("an object is gone: %v", err)
 	}
 }
 
