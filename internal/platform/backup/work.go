@@ -386,7 +386,9 @@ func compare(b Backup, body io.Reader, n *atomic.Int64) (problem, err error) {
 // counted nor deleted, since nobody knows how old they are. Only who holds the lease may:
 // an archive whose record is yet to come has none. Who held it after looking has seen
 // nothing of the next holder, whose names are new.
-func (p *Place) prune(ctx context.Context, at blob.Store, guard func() error, made string, keep int, now time.Time) error {
+func (p *Place) prune(ctx context.Context, at blob.Store, guard func() error,
+	made string, keep int, now time.Time,
+) error {
 	c, err := p.look(ctx, at)
 	if err != nil {
 		return err

@@ -58,8 +58,9 @@ func TestWhatNobodyGoesOnWithIsRemovedByItsAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
+	old, object := now.Add(-2*time.Hour), filepath.Join(dir, "k")
 	left, growing := filepath.Join(dir, ".tmp", "put-1"), filepath.Join(dir, ".tmp", "put-2")
-	for path, at := range map[string]time.Time{left: now.Add(-2 * time.Hour), growing: now, filepath.Join(dir, "k"): now.Add(-2 * time.Hour)} {
+	for path, at := range map[string]time.Time{left: old, growing: now, object: old} {
 		if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
 		}
