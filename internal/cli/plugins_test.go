@@ -6,7 +6,45 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/cli"
+	"github.com/castalia-org/castalia/plugin"
 )
+
+// bells is a plugin that only some builds have.
+type bells struct {
+	cfg struct {
+		Tune string `env:"BELLS_TUNE" doc:"What they play."`
+	}
+}
+
+func (*bells) Describe() plugin.Description { return plugin.Description{Name: "bells"} }
+func (b *bells) Config() any                { return &b.cfg }
+
+// TestSettingsOfAPluginThatIsGone stores with one build and goes on with another.
+func TestSettingsOfAPluginThatIsGone(t *testing.T) {
+	t.Parallel()
+	at := []string{"--data", deployed(t)}
+	for i, step := range []struct {
+		with []plugin.Plugin
+		code int
+		says string
+		args []string
+	}{
+		{[]plugin.Plugin{&bells{}}, 0, "Stored as version 1", []string{"plugins", "set", "BELLS_TUNE=slow"}},
+		{nil, 0, "BELLS_TUNE is stored, but no plugin of this build has it", []string{"plugins"}},
+		{nil, 0, "Stored as version 2", []string{"plugins", "set", "MEMORY_IN_PROMPT=7"}},
+		{nil, 0, "Stored as version 3", []string{"plugins", "unset", "BELLS_TUNE"}},
+		{nil, 1, "BELLS_TUNE: no such setting of a plugin", []string{"plugins", "unset", "BELLS_TUNE"}},
+	} {
+		var out strings.Builder
+		args := append(slices.Clip(step.args), at...)
+		code := cli.Run(t.Context(), args, cli.IO{
+			In: strings.NewReader(""), Out: &out, Err: &out, Env: []string{"USER=ada"}, Plugins: step.with,
+		})
+		if code != step.code || !strings.Contains(out.String(), step.says) {
+			t.Errorf("step %d: %d\n%s\nwant %d with %q", i, code, out.String(), step.code, step.says)
+		}
+	}
+}
 
 // TestPluginSettings stores settings of a deployment that is not running.
 func TestPluginSettings(t *testing.T) {

@@ -8,7 +8,8 @@
 //
 // Plugins read their settings when they start, so that what is stored is in force on a node
 // after its next start; until then a State says so. It refuses to change what a variable or the
-// file sets.
+// file sets. What is stored can always be taken away, and what cannot be used is carried over as
+// it is when something else is changed.
 //
 // Decision: ADR 0277.
 package pluginconf
@@ -131,36 +132,53 @@ func (d definition) opened(name, value string) (string, error) {
 	return string(data), nil
 }
 
-// prepare checks a text and seals what is secret in it.
-func (d definition) prepare(text []byte) ([]byte, error) {
+// prepare checks a text and seals what is secret in it. What was stored before and does not pass,
+// because another build or another key stored it, stays as it is: it is not in force, and must not
+// be in the way of other changes.
+func (d definition) prepare(text, before []byte) ([]byte, error) {
 	values, err := read(text)
 	if err != nil {
 		return nil, err
 	}
+	kept, err := read(before)
+	if err != nil {
+		kept = nil // nothing can be carried over from what nobody can read
+	}
 	for name, value := range values {
-		declared, known := config.Find(d.parts, name)
-		if !known {
-			return nil, fmt.Errorf("%s: no plugin has this setting%s", name, d.near(name))
-		}
-		plain, err := d.opened(name, value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if len(plain) > maxValue {
-			return nil, fmt.Errorf("%s: a value may have at most %d bytes", name, maxValue)
-		}
-		if err := config.Fits(d.parts, name, plain); err != nil {
+		checked, err := d.checked(name, value)
+		if err == nil {
+			values[name] = checked
+		} else if was, stored := kept[name]; !stored || was != value {
 			return nil, err
-		}
-		if declared.Secret && !strings.HasPrefix(value, sealedPrefix) {
-			sealed, err := d.seal.Seal([]byte(plain), name)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			values[name] = sealedPrefix + base64.RawURLEncoding.EncodeToString(sealed)
 		}
 	}
 	return values.text(), nil
+}
+
+// checked returns a value as it is stored, or why it does not fit.
+func (d definition) checked(name, value string) (string, error) {
+	declared, known := config.Find(d.parts, name)
+	if !known {
+		return "", fmt.Errorf("%s: no plugin has this setting%s", name, d.near(name))
+	}
+	plain, err := d.opened(name, value)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	if len(plain) > maxValue {
+		return "", fmt.Errorf("%s: a value may have at most %d bytes", name, maxValue)
+	}
+	if err := config.Fits(d.parts, name, plain); err != nil {
+		return "", err
+	}
+	if !declared.Secret || strings.HasPrefix(value, sealedPrefix) {
+		return value, nil
+	}
+	sealed, err := d.seal.Seal([]byte(plain), name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return sealedPrefix + base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
 func (d definition) near(name string) string {

@@ -36,11 +36,23 @@ type node struct {
 	plugin *hello
 	deps   pluginconf.Deps
 	server *httpserver.Server
+	// problems are why stored values are not in force.
+	problems []error
 }
 
 var key = []byte("0123456789abcdef0123456789abcdef")
 
+// start is begin where everything that is stored can be used.
 func start(t *testing.T, store operatordoc.Store, env ...string) *node {
+	t.Helper()
+	n := begin(t, store, env...)
+	if len(n.problems) > 0 {
+		t.Error(n.problems)
+	}
+	return n
+}
+
+func begin(t *testing.T, store operatordoc.Store, env ...string) *node {
 	t.Helper()
 	n := &node{plugin: &hello{}}
 	plugins := []plugin.Plugin{n.plugin}
@@ -56,10 +68,7 @@ func start(t *testing.T, store operatordoc.Store, env ...string) *node {
 	if err := shelf.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	given, problems := config.Use(pluginconf.Parts(plugins), given, stored.Value())
-	if len(problems) > 0 {
-		t.Error(problems)
-	}
+	given, n.problems = config.Use(pluginconf.Parts(plugins), given, stored.Value())
 	n.deps = pluginconf.Deps{
 		Plugins: func() ([]pluginconf.State, error) { return []pluginconf.State{{Name: "hello", On: true}}, nil },
 		Given:   given, Applied: stored.Value(), Stored: stored, Shelf: shelf,
@@ -72,6 +81,15 @@ func start(t *testing.T, store operatordoc.Store, env ...string) *node {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// keep stores a text unchecked, as another build would have it.
+func keep(t *testing.T, store operatordoc.Store, text string) {
+	t.Helper()
+	v := operatordoc.Version{Document: pluginconf.Document, Text: []byte(text), Author: "Ada"}
+	if _, err := store.AddVersion(t.Context(), v, 0); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (n *node) ask(t *testing.T, method, path, body string) (int, string) {
@@ -204,10 +222,67 @@ func TestWhatABuildDoesNotKnowIsLeftOut(t *testing.T) {
 	if err != nil || len(values) != 1 || values["HELLO_TIMES"] != "2" {
 		t.Errorf("got %v, %v", values, err)
 	}
-	if _, err := def.Prepare([]byte("HELLO_GREETNG: x\n")); err == nil || !strings.Contains(err.Error(), "did you mean HELLO_GREETING?") {
+	if _, err := def.Prepare([]byte("HELLO_GREETNG: x\n"), nil); err == nil || !strings.Contains(err.Error(), "did you mean HELLO_GREETING?") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := def.Prepare([]byte("HELLO_GREETING: {a: b}\n")); err == nil {
+	if _, err := def.Prepare([]byte("HELLO_GREETING: {a: b}\n"), nil); err == nil {
 		t.Error("a map was taken for a value")
 	}
+}
+
+// What a build cannot use stays as it is, and is not in the way of other changes.
+func TestWhatCannotBeUsedIsCarriedOver(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store operatordoc.Store) {
+		const left = "GONE: \"x\"\nHELLO_TIMES: \"9\"\nHELLO_TOKEN: \"sealed:AAAA\"\n" // unknown, too much, of a former key
+		keep(t, store, left)
+		n := begin(t, store)
+		change := func(values pluginconf.Values) error {
+			_, err := pluginconf.Change(t.Context(), n.deps.Shelf, n.deps.Given, "", values, "Ada")
+			return err
+		}
+		text := func() string {
+			v, err := store.NewestVersion(t.Context(), pluginconf.Document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(v.Text)
+		}
+		if err := change(pluginconf.Values{"HELLO_GREETING": "Jambo"}); err != nil || text() != strings.Replace(left, "HELLO_TIMES", "HELLO_GREETING: \"Jambo\"\nHELLO_TIMES", 1) {
+			t.Errorf("another change: %v; stored is %s", err, text())
+		}
+		for name, value := range map[string]string{"GONE": "y", "HELLO_TIMES": "8", "HELLO_TOKEN": "sealed:AAAB"} {
+			if err := change(pluginconf.Values{name: value}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("a new value of %s: %v", name, err)
+			}
+		}
+		gone := pluginconf.Values{"GONE": ""}
+		if _, err := pluginconf.Change(t.Context(), n.deps.Shelf, n.deps.Given, "hello", gone, "Ada"); err == nil {
+			t.Error("a name that is not the plugin's was taken away as if it were")
+		}
+		if err := change(pluginconf.Values{"GONE": "", "HELLO_TOKEN": "", "HELLO_TIMES": ""}); err != nil || text() != "HELLO_GREETING: \"Jambo\"\n" {
+			t.Errorf("taken away: %v; stored is %s", err, text())
+		}
+		if err := change(gone); err == nil || !strings.Contains(err.Error(), "GONE: no such setting") {
+			t.Errorf("taken away again: %v", err)
+		}
+	})
+}
+
+func TestARuledValueCanBeTakenAway(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store operatordoc.Store) {
+		n := start(t, store)
+		if status, text := n.ask(t, http.MethodPatch, "/operator/plugins/hello", `{"values":{"HELLO_GREETING":"Jambo"}}`); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		ruled := start(t, store, "HELLO_GREETING=Hola")
+		status, text := ruled.ask(t, http.MethodPatch, "/operator/plugins/hello", `{"values":{"HELLO_GREETING":null}}`)
+		if s := ruled.settings(t)["HELLO_GREETING"]; status != http.StatusOK || s.Stored || s.Value != "Hola" {
+			t.Errorf("%d %s: %+v", status, text, s)
+		}
+		if status, text := ruled.ask(t, http.MethodPatch, "/operator/plugins/hello", `{"values":{"HELLO_GREETING":null}}`); status != http.StatusConflict {
+			t.Errorf("where nothing is stored: %d %s", status, text)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package pluginconf
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,20 +72,7 @@ const tries = 3
 func Change(ctx context.Context, shelf *operatordoc.Shelf, given []config.Setting, name string, change Values,
 	author string,
 ) (operatordoc.Version, error) {
-	var names []string
-	for setting := range change {
-		at := slices.IndexFunc(given, func(s config.Setting) bool {
-			return s.Name == setting && (s.Part == partOf(name) || name == "" && strings.HasPrefix(s.Part, partOf("")))
-		})
-		if at < 0 {
-			return operatordoc.Version{}, fault.Newf(fault.Invalid, "%s: no such setting of a plugin; `castalia plugins` lists them", setting)
-		}
-		if s := given[at]; ruled(s) {
-			return operatordoc.Version{}, fault.Newf(fault.Conflict, "%s is set by the server's %s and cannot be changed here: take it away there first", setting, s.Source)
-		}
-		names = append(names, setting)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(change))
 	for try := 1; ; try++ {
 		now, err := shelf.Contents(ctx, Document)
 		if err != nil {
@@ -94,8 +82,12 @@ func Change(ctx context.Context, shelf *operatordoc.Shelf, given []config.Settin
 		if err != nil {
 			return operatordoc.Version{}, fault.Wrap(fault.Conflict, "What is stored of plugins cannot be read: restore an earlier version of the document \"plugins\"", err)
 		}
-		for setting, value := range change {
-			if values[setting] = value; value == "" {
+		for _, setting := range names {
+			_, stored := values[setting]
+			if err := allow(given, name, setting, stored && change[setting] == ""); err != nil {
+				return operatordoc.Version{}, err
+			}
+			if values[setting] = change[setting]; change[setting] == "" {
 				delete(values, setting)
 			}
 		}
@@ -106,6 +98,39 @@ func Change(ctx context.Context, shelf *operatordoc.Shelf, given []config.Settin
 			return v, err
 		}
 	}
+}
+
+// allow says why a setting cannot be changed. A stored value may always be taken away: one that
+// is not in force is of no use, and nobody else can remove it.
+func allow(given []config.Setting, name, setting string, takenAway bool) error {
+	at := find(given, name, setting)
+	switch {
+	case takenAway && (at >= 0 || name == ""):
+		return nil
+	case at < 0:
+		return fault.Newf(fault.Invalid, "%s: no such setting of a plugin; `castalia plugins` lists them", setting)
+	case ruled(given[at]):
+		return fault.Newf(fault.Conflict, "%s is set by the server's %s and cannot be changed here: take it away there first", setting, given[at].Source)
+	}
+	return nil
+}
+
+// find is where a setting of a plugin is among those that are given, or -1. An empty plugin is any.
+func find(given []config.Setting, name, setting string) int {
+	return slices.IndexFunc(given, func(s config.Setting) bool {
+		return s.Name == setting && (s.Part == partOf(name) || name == "" && strings.HasPrefix(s.Part, partOf("")))
+	})
+}
+
+// Unknown are the stored names that no plugin of this build declares.
+func Unknown(given []config.Setting, stored Values) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(stored)) {
+		if find(given, "", name) < 0 {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Stored are the names that operators stored a value of; what is secret is still sealed.

@@ -138,5 +138,8 @@ func list(ctx context.Context, opt app.Options, shelf *operatordoc.Shelf, out io
 			_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, value, source)
 		}
 	}
+	for _, name := range pluginconf.Unknown(opt.Given, stored) {
+		_, _ = fmt.Fprintf(w, "%s is stored, but no plugin of this build has it: `castalia plugins unset %s` takes it away\n", name, name)
+	}
 	return w.Flush()
 }

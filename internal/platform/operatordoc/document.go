@@ -36,8 +36,8 @@ type Definition[T any] struct {
 	// Parse reads a text. What it returns must not change any more.
 	Parse func(text []byte, from Source) (T, error)
 	// Prepare returns a text as it is stored, with what is secret in it sealed; nil
-	// stores it as it is.
-	Prepare func(text []byte) ([]byte, error)
+	// stores it as it is. Before is the stored text that it changes, if there is one.
+	Prepare func(text, before []byte) ([]byte, error)
 }
 
 // Document is the text in force of a Definition, read. It is safe for concurrent
@@ -59,7 +59,7 @@ type Document[T any] struct {
 // entry is a document of whatever type, as the shelf sees it.
 type entry interface {
 	inForce() (State, []byte)
-	check(text []byte) ([]byte, error)
+	check(text, before []byte) ([]byte, error)
 	adopt(v Version) error
 	adoptBuiltIn() error
 	note(problem string)
@@ -165,13 +165,13 @@ func (d *Document[T]) parse(text []byte, from Source) (value T, err error) {
 }
 
 // check returns a text as it would be stored, or what is wrong with it.
-func (d *Document[T]) check(text []byte) ([]byte, error) {
+func (d *Document[T]) check(text, before []byte) ([]byte, error) {
 	invalid := func(err error) error { return fault.Wrap(fault.Invalid, d.def.Title+": "+err.Error(), err) }
 	if len(text) > d.def.MaxBytes {
 		return nil, fault.Newf(fault.TooLarge, "%s may have at most %d bytes", d.def.Title, d.def.MaxBytes)
 	}
 	if d.def.Prepare != nil {
-		prepared, err := d.def.Prepare(text)
+		prepared, err := d.def.Prepare(text, before)
 		if err != nil {
 			return nil, invalid(err)
 		}

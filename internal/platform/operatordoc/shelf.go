@@ -242,7 +242,11 @@ func (s *Shelf) Store(ctx context.Context, name string, text []byte, c Change) (
 	if err != nil {
 		return Version{}, err
 	}
-	if text, err = d.check(text); err != nil {
+	before, err := s.store.Version(ctx, name, c.After)
+	if err != nil {
+		return Version{}, err
+	}
+	if text, err = d.check(text, before.Text); err != nil {
 		return Version{}, err
 	}
 	return s.add(ctx, Version{Document: name, Text: text}, c)
@@ -267,7 +271,11 @@ func (s *Shelf) Restore(ctx context.Context, name string, number int64, c Change
 		return Version{}, err
 	}
 	if !old.Removed {
-		if old.Text, err = d.check(old.Text); err != nil {
+		before, err := s.store.Version(ctx, name, c.After)
+		if err != nil {
+			return Version{}, err
+		}
+		if old.Text, err = d.check(old.Text, before.Text); err != nil {
 			return Version{}, err
 		}
 	}

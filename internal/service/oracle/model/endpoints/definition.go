@@ -21,7 +21,8 @@ models:
 func Definition(c Config, v Variables, text, file string) (operatordoc.Definition[*Set], error) {
 	d := operatordoc.Definition[*Set]{
 		Name: "models", Title: "The document of models", Media: "application/yaml", MaxBytes: MaxBytes, BuiltIn: []byte(builtIn),
-		Variable: "MODELS", FileVariable: "MODELS_FILE", Text: text, File: file, Parse: c.Parse, Prepare: c.sealKeys,
+		Variable: "MODELS", FileVariable: "MODELS_FILE", Text: text, File: file, Parse: c.Parse,
+		Prepare: func(text, _ []byte) ([]byte, error) { return c.sealKeys(text) },
 	}
 	own, err := v.Text()
 	if err != nil || own == "" {

@@ -390,11 +390,11 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, _ = cfg.Parse(text, operatordoc.FromFile)
-		stored, err := def.Prepare(text)
+		stored, err := def.Prepare(text, nil)
 		if err != nil {
 			return
 		}
-		if again, err := def.Prepare(stored); err != nil || !bytes.Equal(again, stored) {
+		if again, err := def.Prepare(stored, nil); err != nil || !bytes.Equal(again, stored) {
 			t.Errorf("stored %q becomes %q, %v", stored, again, err)
 		}
 	})
