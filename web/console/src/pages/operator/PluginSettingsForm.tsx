@@ -13,7 +13,8 @@ interface Props {
 
 /** Where a value comes from, and when a change counts. */
 function standing(setting: PluginSetting): string {
-  if (setting.readOnly) return `Set by the server's ${setting.source}: it cannot be changed here.`;
+  if (setting.readOnly)
+    return `It is ${setting.reason ?? "ruled by the server"} and cannot be changed here.`;
   if (setting.restart) return "Stored. It counts after the next start of each server.";
   if (setting.source === "database") return "Stored by operators.";
   return setting.default ? `The default is ${setting.default}.` : "Nothing is set.";
