@@ -65,7 +65,9 @@ type Example struct {
 // pointer from its tags (`env:"NAME" default:"…" doc:"…" secret:"true"`, for texts
 // `allowed:"one|other"`, for numbers `min:"1" max:"9"`) before Start; a bad value stops
 // the start with one line that names it. Operators may store values too, which count where
-// neither the environment nor the file says anything, after the next start.
+// neither the environment nor the file says anything, after the next start; but not of
+// settings with machine:"true", which is for what guards the machine and its network and
+// for addresses to which its secrets are sent.
 type Configurer interface {
 	Config() any
 }

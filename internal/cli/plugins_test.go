@@ -1,13 +1,36 @@
 package cli_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/cli"
+	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/plugin"
 )
+
+// TestGuardsOfTheMachineCannotBeStored looks at every setting of the shipped plugins that, by its
+// name, guards the network or is an address.
+func TestGuardsOfTheMachineCannotBeStored(t *testing.T) {
+	t.Parallel()
+	guard := regexp.MustCompile(`_(PRIVATE|URL|HOST|ENDPOINT|DID)$|^MCP_SERVERS$`)
+	seen := 0
+	for _, s := range config.Declared(pluginconf.Parts(app.ShippedPlugins())) {
+		if !guard.MatchString(s.Name) {
+			continue
+		}
+		if seen++; !s.Machine {
+			t.Errorf("operators can store %s: tag it machine:\"true\"", s.Name)
+		}
+	}
+	if seen < 8 {
+		t.Errorf("only %d settings were looked at", seen)
+	}
+}
 
 // bells is a plugin that only some builds have.
 type bells struct {
@@ -37,7 +60,9 @@ func TestSettingsOfAPluginThatIsGone(t *testing.T) {
 	} {
 		var out strings.Builder
 		args := append(slices.Clip(step.args), at...)
-		code := cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &out, Env: []string{"USER=ada"}, Plugins: step.with})
+		code := cli.Run(t.Context(), args, cli.IO{
+			In: strings.NewReader(""), Out: &out, Err: &out, Env: []string{"USER=ada"}, Plugins: step.with,
+		})
 		if code != step.code || !strings.Contains(out.String(), step.says) {
 			t.Errorf("step %d: %d\n%s\nwant %d with %q", i, code, out.String(), step.code, step.says)
 		}
@@ -65,6 +90,8 @@ func TestPluginSettings(t *testing.T) {
 		{1, "NOPE: no such setting of a plugin", "", []string{"plugins", "set", "NOPE=1"}},
 		{1, "PORT: no such setting of a plugin", "", []string{"plugins", "set", "PORT=1"}},
 		{1, "CLAIMS_BATCH is set by the server's environment", "", []string{"plugins", "set", "CLAIMS_BATCH=2"}},
+		{1, "MCP_USER_PRIVATE is set where the server runs and cannot be changed here", "", []string{"plugins", "set", "MCP_USER_PRIVATE=true"}},
+		{0, "default, set where the server runs", "", []string{"plugins"}},
 		{0, "Stored as version 4", "", []string{"plugins", "unset", "SLACK_SIGNING_SECRET", "MEMORY_IN_PROMPT"}},
 		{2, "set takes at least one setting", "", []string{"plugins", "set"}},
 		{2, "the value is empty", "", []string{"plugins", "set", "CLAIMS_URL="}},

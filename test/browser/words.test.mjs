@@ -88,7 +88,7 @@ for (const width of [360, 1280]) {
     for (const path of worded) {
       await visit(path);
       await page.locator("main h1").first().waitFor();
-      await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+      await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
       assert.deepEqual(await page.evaluate(unmarked, "body"), [], path);
       await fits(page, path);
     }

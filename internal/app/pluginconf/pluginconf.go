@@ -8,8 +8,10 @@
 //
 // Plugins read their settings when they start, so that what is stored is in force on a node
 // after its next start; until then a State says so. It refuses to change what a variable or the
-// file sets. What is stored can always be taken away, and what cannot be used is carried over as
-// it is when something else is changed.
+// file sets, and what is of the machine alone (machine:"true"): settings that guard the machine's
+// network or say where its secrets are sent. Such a value is not in force even if it is stored.
+// What is stored can always be taken away, and what cannot be used is carried over as it is when
+// something else is changed.
 //
 // Decision: ADR 0277.
 package pluginconf
@@ -160,6 +162,9 @@ func (d definition) checked(name, value string) (string, error) {
 	declared, known := config.Find(d.parts, name)
 	if !known {
 		return "", fmt.Errorf("%s: no plugin has this setting%s", name, d.near(name))
+	}
+	if declared.Machine {
+		return "", fmt.Errorf("%s is %s and cannot be stored", name, config.WhereItRuns)
 	}
 	plain, err := d.opened(name, value)
 	if err != nil {

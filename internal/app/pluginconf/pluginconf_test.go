@@ -2,6 +2,7 @@ package pluginconf_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +25,8 @@ type settings struct {
 	Times    int           `env:"HELLO_TIMES" default:"1" min:"1" max:"5" doc:"How often."`
 	Every    time.Duration `env:"HELLO_EVERY" default:"1m" doc:"How soon again."`
 	Tone     string        `env:"HELLO_TONE" default:"warm" allowed:"warm|cold" doc:"How."`
+	Address  string        `env:"HELLO_URL" default:"https://hello.example" machine:"true" doc:"Where the secret is sent."`
+	Private  bool          `env:"HELLO_PRIVATE" default:"false" machine:"true" doc:"Whether it may be at home."`
 }
 
 type hello struct{ cfg settings }
@@ -81,6 +84,15 @@ func begin(t *testing.T, store operatordoc.Store, env ...string) *node {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// keep stores a text unchecked, as another build would have it.
+func keep(t *testing.T, store operatordoc.Store, text string) {
+	t.Helper()
+	v := operatordoc.Version{Document: pluginconf.Document, Text: []byte(text), Author: "Ada"}
+	if _, err := store.AddVersion(t.Context(), v, 0); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (n *node) ask(t *testing.T, method, path, body string) (int, string) {
@@ -226,9 +238,7 @@ func TestWhatCannotBeUsedIsCarriedOver(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store operatordoc.Store) {
 		const left = "GONE: \"x\"\nHELLO_TIMES: \"9\"\nHELLO_TOKEN: \"sealed:AAAA\"\n" // unknown, too much, of a former key
-		if _, err := store.AddVersion(t.Context(), operatordoc.Version{Document: pluginconf.Document, Text: []byte(left), Author: "Ada"}, 0); err != nil {
-			t.Fatal(err)
-		}
+		keep(t, store, left)
 		n := begin(t, store)
 		change := func(values pluginconf.Values) error {
 			_, err := pluginconf.Change(t.Context(), n.deps.Shelf, n.deps.Given, "", values, "Ada")
@@ -249,13 +259,14 @@ func TestWhatCannotBeUsedIsCarriedOver(t *testing.T) {
 				t.Errorf("a new value of %s: %v", name, err)
 			}
 		}
-		if _, err := pluginconf.Change(t.Context(), n.deps.Shelf, n.deps.Given, "hello", pluginconf.Values{"GONE": ""}, "Ada"); err == nil {
+		gone := pluginconf.Values{"GONE": ""}
+		if _, err := pluginconf.Change(t.Context(), n.deps.Shelf, n.deps.Given, "hello", gone, "Ada"); err == nil {
 			t.Error("a name that is not the plugin's was taken away as if it were")
 		}
 		if err := change(pluginconf.Values{"GONE": "", "HELLO_TOKEN": "", "HELLO_TIMES": ""}); err != nil || text() != "HELLO_GREETING: \"Jambo\"\n" {
 			t.Errorf("taken away: %v; stored is %s", err, text())
 		}
-		if err := change(pluginconf.Values{"GONE": ""}); err == nil || !strings.Contains(err.Error(), "GONE: no such setting") {
+		if err := change(gone); err == nil || !strings.Contains(err.Error(), "GONE: no such setting") {
 			t.Errorf("taken away again: %v", err)
 		}
 	})
@@ -275,6 +286,67 @@ func TestARuledValueCanBeTakenAway(t *testing.T) {
 		}
 		if status, text := ruled.ask(t, http.MethodPatch, "/operator/plugins/hello", `{"values":{"HELLO_GREETING":null}}`); status != http.StatusConflict {
 			t.Errorf("where nothing is stored: %d %s", status, text)
+		}
+	})
+}
+
+// What guards the machine, or says where its secrets are sent, is not for operators of the console.
+func TestSettingsOfTheMachineAreNotStored(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store operatordoc.Store) {
+		n := start(t, store)
+		for _, body := range []string{`{"values":{"HELLO_URL":"https://mallory.example"}}`, `{"values":{"HELLO_TIMES":"2","HELLO_PRIVATE":"true"}}`} {
+			status, text := n.ask(t, http.MethodPatch, "/operator/plugins/hello", body)
+			if status != http.StatusConflict || !strings.Contains(text, "is set where the server runs") {
+				t.Errorf("%s: %d %s", body, status, text)
+			}
+		}
+		_, err := n.deps.Shelf.Store(t.Context(), pluginconf.Document, []byte("HELLO_PRIVATE: true\n"), operatordoc.Change{Author: "Mallory"})
+		if err == nil || !strings.Contains(err.Error(), "HELLO_PRIVATE is set where the server runs") {
+			t.Errorf("as a document: %v", err)
+		}
+		got := n.settings(t)
+		if s := got["HELLO_URL"]; !s.ReadOnly || s.Reason != "set where the server runs" || s.Value != "https://hello.example" || s.Source != "default" {
+			t.Errorf("an address: %+v", s)
+		}
+		if s := got["HELLO_GREETING"]; s.ReadOnly || s.Reason != "" {
+			t.Errorf("another setting: %+v", s)
+		}
+		if v, err := store.NewestVersion(t.Context(), pluginconf.Document); err != nil || v.Number != 0 {
+			t.Errorf("something was stored: %+v, %v", v, err)
+		}
+		if c := start(t, store, "HELLO_PRIVATE=true").plugin.cfg; !c.Private {
+			t.Error("the environment does not count")
+		}
+	})
+}
+
+// An earlier release stored them.
+func TestStoredSettingsOfTheMachineAreNotUsed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store operatordoc.Store) {
+		const text = "HELLO_PRIVATE: \"true\"\nHELLO_TIMES: \"2\"\nHELLO_URL: \"https://mallory.example\"\n"
+		keep(t, store, text)
+		n := begin(t, store)
+		if c := n.plugin.cfg; c.Private || c.Address != "https://hello.example" || c.Times != 2 {
+			t.Errorf("in force is %+v", c)
+		}
+		told := errors.Join(n.problems...)
+		if len(n.problems) != 2 || !strings.Contains(told.Error(), "HELLO_URL is set where the server runs") ||
+			strings.Contains(told.Error(), "mallory") {
+			t.Errorf("told is %v", told)
+		}
+		if s := n.settings(t)["HELLO_URL"]; !s.ReadOnly || !s.Stored || s.Restart || s.Source != "default" || s.Value != "https://hello.example" {
+			t.Errorf("shown is %+v", s)
+		}
+		if status, text := n.ask(t, http.MethodPatch, "/operator/plugins/hello", `{"values":{"HELLO_TIMES":"3"}}`); status != http.StatusOK {
+			t.Errorf("another change: %d %s", status, text)
+		}
+		if status, text := n.ask(t, http.MethodPatch, "/operator/plugins/hello", `{"values":{"HELLO_URL":null,"HELLO_PRIVATE":null}}`); status != http.StatusOK {
+			t.Errorf("taken away: %d %s", status, text)
+		}
+		if c := start(t, store).plugin.cfg; c.Private || c.Times != 3 {
+			t.Errorf("in force at last is %+v", c)
 		}
 	})
 }

@@ -27,8 +27,10 @@ type Setting struct {
 	Given  bool   `json:"given"`
 	// Source is where it comes from: default, file, environment, flag or database.
 	Source string `json:"source"`
-	// ReadOnly says that a variable, the file or a flag rules.
-	ReadOnly bool `json:"readOnly"`
+	// ReadOnly says that a variable, the file or a flag rules, or that it is of the machine alone;
+	// Reason is which, such as "set where the server runs".
+	ReadOnly bool   `json:"readOnly"`
+	Reason   string `json:"reason,omitempty"`
 	// Stored says that operators stored a value, Next what it is (not for secrets), and Restart
 	// that it is in force on this node after the next start only.
 	Stored  bool   `json:"stored"`
@@ -36,9 +38,15 @@ type Setting struct {
 	Restart bool   `json:"restart"`
 }
 
-// ruled reports whether operators cannot change a setting.
-func ruled(s config.Setting) bool {
-	return s.Source != config.FromDefault && s.Source != config.FromDatabase
+// ruled says why operators cannot change a setting; empty means that they can.
+func ruled(s config.Setting) string {
+	switch {
+	case s.Source != config.FromDefault && s.Source != config.FromDatabase:
+		return fmt.Sprintf("set by the server's %s", s.Source)
+	case s.Machine:
+		return config.WhereItRuns
+	}
+	return ""
 }
 
 // States are the settings of a plugin: given is what is in force, applied what of it came from
@@ -52,8 +60,8 @@ func States(name string, given []config.Setting, applied, stored Values) []Setti
 		next, kept := stored[s.Name]
 		one := Setting{
 			Name: s.Name, Doc: s.Doc, Kind: s.Kind, Allowed: s.Allowed, Choices: s.Choices, Default: s.Default, Value: s.Value,
-			Secret: s.Secret, Given: s.Value != "", Source: string(s.Source), ReadOnly: ruled(s), Stored: kept,
-			Restart: !ruled(s) && stored[s.Name] != applied[s.Name],
+			Secret: s.Secret, Given: s.Value != "", Source: string(s.Source), Stored: kept,
+			Reason: ruled(s), ReadOnly: ruled(s) != "", Restart: ruled(s) == "" && stored[s.Name] != applied[s.Name],
 		}
 		if s.Secret {
 			one.Value = ""
@@ -109,8 +117,8 @@ func allow(given []config.Setting, name, setting string, takenAway bool) error {
 		return nil
 	case at < 0:
 		return fault.Newf(fault.Invalid, "%s: no such setting of a plugin; `castalia plugins` lists them", setting)
-	case ruled(given[at]):
-		return fault.Newf(fault.Conflict, "%s is set by the server's %s and cannot be changed here: take it away there first", setting, given[at].Source)
+	case ruled(given[at]) != "":
+		return fault.Newf(fault.Conflict, "%s is %s and cannot be changed here: change it there", setting, ruled(given[at]))
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func Surface(d Deps) httpserver.Surface {
 		}, {
 			Method: http.MethodPatch, Pattern: "/operator/plugins/{name}", Auth: httpserver.Operator, Tags: operators,
 			Summary: "Change a plugin's settings",
-			Doc: "What is stored is in force on a node after its next start. What a variable, the file or a flag of the server sets cannot be changed. " +
+			Doc: "What is stored is in force on a node after its next start. What a variable, the file or a flag of the server sets cannot be changed, nor what is set where the server runs alone; readOnly and reason say so. " +
 				"Secrets are sealed and not shown again.",
 			Params: []httpserver.Param{{Name: "name", In: "path", Required: true, Doc: "The plugin.", Example: "memory"}},
 			Body:   NewValues{}, MaxBody: maxBytes, Example: map[string]any{"values": map[string]any{"MEMORY_IN_PROMPT": "7"}},
@@ -67,7 +67,7 @@ func Surface(d Deps) httpserver.Surface {
 				{Status: http.StatusOK, Body: State{}},
 				{Status: http.StatusBadRequest, Doc: "A value does not fit, or the plugin has no such setting; the message names it."},
 				{Status: http.StatusNotFound, Doc: "No such plugin."},
-				{Status: http.StatusConflict, Doc: "A variable, the file or a flag of the server rules; the message names it."},
+				{Status: http.StatusConflict, Doc: "A variable, the file or a flag of the server rules, or the setting is of the machine alone; the message names it."},
 			},
 			Handler: a.change,
 		}},

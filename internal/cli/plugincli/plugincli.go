@@ -132,7 +132,12 @@ func list(ctx context.Context, opt app.Options, shelf *operatordoc.Shelf, out io
 			if set.Secret && set.Given {
 				value = "********"
 			}
-			if set.Stored && set.ReadOnly {
+			switch {
+			case set.Reason == config.WhereItRuns && set.Stored:
+				source += ", " + set.Reason + "; what is stored is not used"
+			case set.Reason == config.WhereItRuns:
+				source += ", " + set.Reason
+			case set.Stored && set.ReadOnly:
 				source += ", which rules over the database"
 			}
 			_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, value, source)

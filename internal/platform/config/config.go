@@ -49,6 +49,7 @@ type Setting struct {
 	Doc     string
 	Source  Source
 	Secret  bool
+	Machine bool // of the machine alone: Use leaves it as it is
 }
 
 // Input is what values are read from.
@@ -141,7 +142,7 @@ func (l *loader) part(part string, v reflect.Value) {
 		set := Setting{
 			Part: part, Name: name, Value: text, Source: source, Doc: field.Tag.Get("doc"),
 			Default: field.Tag.Get("default"), Allowed: allowed(field), Kind: kind(field), Choices: choices(field),
-			Secret: isSecret(field.Type) || field.Tag.Get("secret") == "true",
+			Secret: isSecret(field.Type) || field.Tag.Get("secret") == "true", Machine: field.Tag.Get("machine") == "true",
 		}
 		if err := assign(v.Field(i), field, text); err != nil {
 			shown := strconv.Quote(show(v.Field(i), text))

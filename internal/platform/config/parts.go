@@ -60,8 +60,13 @@ func set(part reflect.Value, name, text string) (shown string, secret bool, err 
 	return "", false, errElsewhere
 }
 
+// WhereItRuns is why nobody but whoever runs the server changes a setting with the tag
+// machine:"true": it guards the machine and its network, or says where its secrets are sent.
+const WhereItRuns = "set where the server runs"
+
 // Use puts stored values into those settings of parts that are at their defaults, before anybody
-// has read them. It returns the settings as they are then, and what did not fit.
+// has read them. It returns the settings as they are then, and what did not fit or is of the
+// machine alone.
 func Use(parts []Part, settings []Setting, values map[string]string) ([]Setting, []error) {
 	out := make([]Setting, len(settings))
 	var problems []error
@@ -69,6 +74,10 @@ func Use(parts []Part, settings []Setting, values map[string]string) ([]Setting,
 		out[i] = s
 		text, stored := values[s.Name]
 		if !stored || s.Source != FromDefault {
+			continue
+		}
+		if s.Machine {
+			problems = append(problems, fmt.Errorf("%s is %s: what is stored of it is not used", s.Name, WhereItRuns))
 			continue
 		}
 		for _, p := range parts {

@@ -22,7 +22,11 @@ func Reference(settings []Setting) string {
 		if s.Default != "" {
 			fallback = "`" + s.Default + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Name, fallback, s.Allowed, strings.ReplaceAll(s.Doc, "|", "\\|"))
+		doc := strings.ReplaceAll(s.Doc, "|", "\\|")
+		if s.Machine {
+			doc += " It is " + WhereItRuns + ": operators cannot store it."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Name, fallback, s.Allowed, doc)
 	}
 	return b.String()
 }

@@ -24,7 +24,7 @@ import (
 // Config is filled from the environment.
 type Config struct {
 	Secret   string        `env:"CRON_SECRET" secret:"true" doc:"Bearer of the cron endpoints; without it only the built-in scheduler works."`
-	URL      string        `env:"CLAIMS_URL" doc:"Registry to which claims are submitted; empty keeps them here."`
+	URL      string        `env:"CLAIMS_URL" machine:"true" doc:"Registry to which claims are submitted; empty keeps them here."`
 	Token    string        `env:"CLAIMS_TOKEN" secret:"true" doc:"Bearer with which the registry knows this oracle."`
 	Every    time.Duration `env:"CLAIMS_EVERY" default:"1m" doc:"How often the built-in scheduler works on claims."`
 	Batch    int           `env:"CLAIMS_BATCH" default:"100" min:"1" max:"1000" doc:"Most claims that one call works on."`

@@ -36,8 +36,8 @@ type Config struct {
 	Welcome  int           `env:"CREDITS_WELCOME" default:"0" min:"0" max:"1000000" doc:"Credits that somebody gets once who never had any."`
 	Secret   string        `env:"CREDITS_SECRET" secret:"true" doc:"Bearer with which operators grant credits; without it nobody can."`
 
-	Subscriptions   string `env:"SUBSCRIPTION_URL" doc:"Subscription service whose totals the ledger follows; empty means the ledger alone."`
-	SubscriptionDID string `env:"SUBSCRIPTION_DID" doc:"DID of that service; empty means did:web of its host."`
+	Subscriptions   string `env:"SUBSCRIPTION_URL" machine:"true" doc:"Subscription service whose totals the ledger follows; empty means the ledger alone."`
+	SubscriptionDID string `env:"SUBSCRIPTION_DID" machine:"true" doc:"DID of that service; empty means did:web of its host."`
 }
 
 // cacheFor is how long a node believes that a user has credits. The hold at

@@ -30,16 +30,16 @@ import (
 
 // Config is filled from the environment.
 type Config struct {
-	Servers   []string      `env:"MCP_SERVERS" doc:"MCP servers whose tools the agent may load, as name=URL."`
+	Servers   []string      `env:"MCP_SERVERS" machine:"true" doc:"MCP servers whose tools the agent may load, as name=URL."`
 	Bearers   string        `env:"MCP_BEARERS" secret:"true" doc:"The operator's credentials at these servers, as name=token separated by commas."`
 	Protected []string      `env:"UCAN_PROTECTED_MCP_SERVERS" doc:"Names of the servers that need the user's own invocation for each call (mcpInvocations)."`
-	Private   bool          `env:"MCP_PRIVATE" default:"false" doc:"Whether servers on loopback and private addresses are allowed."`
+	Private   bool          `env:"MCP_PRIVATE" default:"false" machine:"true" doc:"Whether servers on loopback and private addresses are allowed."`
 	Timeout   time.Duration `env:"MCP_TIMEOUT" default:"30s" doc:"How long one call may take."`
 
 	Clients string `env:"MCP_OAUTH_CLIENTS" secret:"true" doc:"Clients that the operator registered by hand at authorization servers of MCP servers, separated by commas: the MCP server's origin, the issuer, the client id and, if there is one, the client secret, separated by spaces."`
 
 	UserServers int  `env:"MCP_USER_SERVERS" default:"5" min:"0" max:"20" doc:"How many servers each user may add; 0 means none."`
-	UserPrivate bool `env:"MCP_USER_PRIVATE" default:"false" doc:"Whether users' servers may be on loopback and private addresses, or without TLS (test networks)."`
+	UserPrivate bool `env:"MCP_USER_PRIVATE" default:"false" machine:"true" doc:"Whether users' servers may be on loopback and private addresses, or without TLS (test networks)."`
 }
 
 // Plugin is the mcp plugin.

@@ -27,10 +27,10 @@ import (
 type Config struct {
 	Secret string `env:"SLACK_SIGNING_SECRET" secret:"true" doc:"Signing secret of the team chat's webhook."`
 	Token  string `env:"SLACK_BOT_TOKEN" secret:"true" doc:"Bot token with which answers are posted."`
-	API    string `env:"SLACK_API_URL" default:"https://slack.com/api" doc:"Web API of the team chat."`
+	API    string `env:"SLACK_API_URL" default:"https://slack.com/api" machine:"true" doc:"Web API of the team chat."`
 	// Operators is the secret of those who look after what could not be answered.
 	Operators string `env:"TEAMCHAT_SECRET" secret:"true" doc:"Bearer with which operators see events that could not be answered and try again; without it nobody can."`
-	URL       string `env:"TEAMCHAT_URL" doc:"Address under which people reach the console, for links; empty means PUBLIC_URL, or what a trusted proxy says."`
+	URL       string `env:"TEAMCHAT_URL" machine:"true" doc:"Address under which people reach the console, for links; empty means PUBLIC_URL, or what a trusted proxy says."`
 }
 
 // Plugin is the teamchat plugin.

@@ -14,6 +14,7 @@ interface Props {
 
 /** Where a value comes from, and when a change counts. */
 function standing(setting: PluginSetting): string {
+  if (setting.reason === "set where the server runs") return say("operator.pluginSettingOfMachine");
   if (setting.readOnly) return say("operator.pluginSettingHeld", { source: setting.source });
   if (setting.restart) return say("operator.pluginSettingStored");
   if (setting.source === "database") return say("operator.pluginSettingByOperators");
