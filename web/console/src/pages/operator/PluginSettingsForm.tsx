@@ -14,8 +14,11 @@ interface Props {
 
 /** Where a value comes from, and when a change counts. */
 function standing(setting: PluginSetting): string {
-  if (setting.reason === "set where the server runs") return say("operator.pluginSettingOfMachine");
-  if (setting.readOnly) return say("operator.pluginSettingHeld", { source: setting.source });
+  if (setting.readOnly) {
+    return setting.source === "default" || setting.source === "database"
+      ? say("operator.pluginSettingOfMachine")
+      : say("operator.pluginSettingHeld", { source: setting.source });
+  }
   if (setting.restart) return say("operator.pluginSettingStored");
   if (setting.source === "database") return say("operator.pluginSettingByOperators");
   return setting.default

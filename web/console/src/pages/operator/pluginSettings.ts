@@ -12,8 +12,6 @@ export interface PluginSetting {
   given: boolean;
   source: string;
   readOnly: boolean;
-  /** Why it is read-only, such as "set where the server runs". */
-  reason?: string;
   stored: boolean;
   /** What is stored, where it is no secret. */
   next?: string;
