@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/identity/operators"
@@ -120,7 +121,11 @@ func (d Deps) list(w http.ResponseWriter, r *http.Request) error {
 	if len(search) > maxSearch {
 		return fault.Newf(fault.Invalid, "search: %d bytes, allowed are %d", len(search), maxSearch)
 	}
-	page, err := d.Page(r.Context(), search, q.Get("after"), limit)
+	after := q.Get("after")
+	if !isText(search) || !isText(after) {
+		return fault.New(fault.Invalid, "search and after are text in UTF-8")
+	}
+	page, err := d.Page(r.Context(), search, after, limit)
 	if err != nil {
 		return err
 	}
@@ -166,6 +171,8 @@ func (d Deps) Page(ctx context.Context, search, after string, limit int) (Page, 
 	return page, nil
 }
 
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
 // below is a text that is smaller than all that begin with another, and larger than nearly all
 // that do not: no sign of a DID is larger than a tilde.
 func below(prefix string) string {
@@ -173,6 +180,9 @@ func below(prefix string) string {
 		return ""
 	}
 	last := len(prefix) - 1
+	if prefix[last] >= utf8.RuneSelf { // no DID has such a sign
+		return prefix
+	}
 	return prefix[:last] + string(rune(prefix[last]-1)) + "~"
 }
 

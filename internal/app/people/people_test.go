@@ -57,6 +57,9 @@ func TestPeopleAreListedOnceFromAllThatHasThem(t *testing.T) {
 		if _, err := d.Book.Block(t.Context(), bob, "spam", "o"); err != nil {
 			t.Fatal(err)
 		}
+		if page, err := d.Page(t.Context(), "did:key:é", "", 2); err != nil || len(page.People) > 0 {
+			t.Errorf("a sign that no DID has: %+v %v", page, err)
+		}
 		all := []string{alice, bob, carol}
 		slices.Sort(all)
 		page, err := d.Page(t.Context(), "", "", 10)
