@@ -35,14 +35,18 @@ func (c *chatter) suggest(t *testing.T, n *Node, text string) *stream {
 // suggests to newcomers: each works at the first click, the third also after Allow.
 func TestSuggestionsOfTheFirstScreen(t *testing.T) {
 	t.Parallel()
-	shown, err := os.ReadFile("../../web/console/src/pages/chat/suggestions.ts")
+	raw, err := os.ReadFile("../../web/console/languages/en.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var shown struct{ Chat map[string]string }
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		t.Fatal(err)
+	}
 	const castalia, chart, files, theme = "What is Castalia?", "/tool show_chart ", "list my files", "set the theme to dark"
-	for _, text := range []string{castalia, chart, files, theme} {
-		if !strings.Contains(string(shown), text) {
-			t.Errorf("the console does not suggest %q", text)
+	for name, text := range map[string]string{"whatIs": castalia, "listFilesAsk": files, "setDarkAsk": theme} {
+		if shown.Chat[name] != text {
+			t.Errorf("the console suggests %q, not %q", shown.Chat[name], text)
 		}
 	}
 	Each(t, func(t *testing.T, w *World) {
