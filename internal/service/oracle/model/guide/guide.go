@@ -135,6 +135,9 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	case "summary":
 		return answer{text: summary(question)}
 	}
+	if t, _, ok := p.heard(question); ok {
+		question = cmp.Or(t.Means, question)
+	}
 	var done, looked []result
 	for _, r := range finished(req.Messages, asked) {
 		if isDocumentTool(r.call.Name) {

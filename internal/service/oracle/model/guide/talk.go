@@ -20,7 +20,7 @@ import (
 var talkFiles embed.FS
 
 // spoken are the languages of talk; the first has every line.
-var spoken = []analyse.Language{analyse.English, analyse.French, analyse.Swahili}
+var spoken = []analyse.Language{analyse.English, analyse.French, analyse.Swahili, analyse.Arabic}
 
 // anything stands in a phrase for whatever is said there.
 const anything = "…"
@@ -41,7 +41,9 @@ type phrases struct {
 	// Look is what the documents are asked before Says is said.
 	Look string
 	Says string
-	book *book
+	// Means is the same in English, by which the rules know what to do.
+	Means string
+	book  *book
 }
 
 // readTalk reads the books, in the order of spoken.
