@@ -73,25 +73,49 @@ func (s *Service) onExpired(p Principal, end func()) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// Load reads what is new in the feeds of revocations and of bindings.
+// Load reads what is new in the feeds of revocations and of bindings. A page is read while
+// the one before it is taken in: a starting node may have a million to read.
 func (s *Service) Load(ctx context.Context) error {
+	next := s.readRevoked(ctx, s.revoked.cursor())
 	for {
-		began := s.revoked.clock()
-		if err := s.loadBindings(ctx); err != nil {
-			return err
+		page := <-next
+		if page.err != nil {
+			return page.err
 		}
-		limited, cancel := context.WithTimeout(ctx, readLimit)
-		news, err := s.store.Revocations(limited, s.revoked.cursor(), pollPage)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("load revocations: %w", err)
+		isLast := len(page.news) < pollPage
+		if !isLast {
+			next = s.readRevoked(ctx, page.news[pollPage-1].Feed)
 		}
-		s.revoked.add(news)
-		if len(news) < pollPage {
-			s.revoked.saw(began)
+		s.revoked.add(page.news)
+		if isLast {
+			s.revoked.saw(page.began)
 			return nil
 		}
 	}
+}
+
+// revokedPage is a page of the feed, and when its reading began.
+type revokedPage struct {
+	news  []Revocation
+	began int64
+	err   error
+}
+
+// readRevoked reads a page of the feed, and all bindings before it.
+func (s *Service) readRevoked(ctx context.Context, after int64) <-chan revokedPage {
+	read := make(chan revokedPage, 1)
+	go func() {
+		page := revokedPage{began: s.revoked.clock()}
+		if page.err = s.loadBindings(ctx); page.err == nil {
+			limited, cancel := context.WithTimeout(ctx, readLimit)
+			defer cancel()
+			if page.news, page.err = s.store.Revocations(limited, after, pollPage); page.err != nil {
+				page.err = fmt.Errorf("load revocations: %w", page.err)
+			}
+		}
+		read <- page
+	}()
+	return read
 }
 
 const textUnknown = "Whether the token was withdrawn cannot be found out at the moment."

@@ -117,9 +117,13 @@ func (r *revocations) hitsLocked(chain []ucan.Link) bool {
 
 // add takes news from the feed and wakes the watches that they concern.
 func (r *revocations) add(news []Revocation) {
+	names := make([]nameHash, len(news)) // made before the lock, for which those who ask wait
+	for i := range news {
+		names[i] = hashOf(nameOf(news[i].Target))
+	}
 	r.mu.Lock()
-	for _, n := range news {
-		name, until := hashOf(nameOf(n.Target)), untilOf(n)
+	for i, n := range news {
+		name, until := names[i], untilOf(n)
 		if old, known := r.targets[name]; !known || old != ever && (until == ever || until > old) {
 			r.targets[name] = until
 		}

@@ -13,8 +13,8 @@ type Store interface {
 	// AddRevocation records a revocation until its Until, or for ever. It returns its
 	// number in the feed, and false when the target had been revoked before.
 	AddRevocation(ctx context.Context, r Revocation) (feed int64, added bool, err error)
-	// Revocations lists revocations with a higher number, in order of number. A
-	// revocation that becomes visible has a higher number than all that were
+	// Revocations lists revocations with a higher number, in order of number: what
+	// was withdrawn and until when, not by whom. A revocation that becomes visible has a higher number than all that were
 	// visible before.
 	Revocations(ctx context.Context, after int64, limit int) ([]Revocation, error)
 	// Bindings lists bindings of keys with a higher number, each as it is now, in order of

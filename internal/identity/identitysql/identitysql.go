@@ -57,9 +57,10 @@ func (s *Store) AddRevocation(ctx context.Context, r identity.Revocation) (feed 
 	return feed, added, nil
 }
 
-// Revocations implements identity.Store.
+// Revocations implements identity.Store. A starting node reads all of them, a million
+// perhaps, so it reads what it keeps and nothing else.
 func (s *Store) Revocations(ctx context.Context, after int64, limit int) (_ []identity.Revocation, err error) {
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT feed, kind, target, revoked_by, at_ms, until_ms
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT feed, target, until_ms
 		FROM identity_revocations WHERE feed > $1 ORDER BY feed LIMIT $2`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list revocations: %w", err)
@@ -68,11 +69,10 @@ func (s *Store) Revocations(ctx context.Context, after int64, limit int) (_ []id
 	var list []identity.Revocation
 	for rows.Next() {
 		var r identity.Revocation
-		var at, until int64
-		if err := rows.Scan(&r.Feed, &r.Kind, &r.Target, &r.By, &at, &until); err != nil {
+		var until int64
+		if err := rows.Scan(&r.Feed, &r.Target, &until); err != nil {
 			return nil, fmt.Errorf("scan revocation: %w", err)
 		}
-		r.At = sqldb.Time(at)
 		if until != 0 {
 			r.Until = sqldb.Time(until)
 		}

@@ -51,7 +51,7 @@ func (s *Store) Revocations(_ context.Context, after int64, limit int) ([]identi
 	var list []identity.Revocation
 	for _, r := range s.revocations {
 		if r.Feed > after && len(list) < limit {
-			list = append(list, r)
+			list = append(list, inFeed(r))
 		}
 	}
 	return list, nil

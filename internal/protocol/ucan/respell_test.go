@@ -132,3 +132,23 @@ func FuzzNameOf(f *testing.F) {
 		}
 	})
 }
+
+// TestNamesAreKnownByTheirLook changes each character of a name to every other: what is
+// still a name is what the decoder makes of it.
+func TestNamesAreKnownByTheirLook(t *testing.T) {
+	t.Parallel()
+	const name = "bafyreigc3moywb2j24dyoyi3be5n4kb67x5qx57vedemdqzp3g5yrex66i"
+	for i := range name {
+		for c := range 128 {
+			text := name[:i] + string(rune(c)) + name[i+1:]
+			sum, err := ipld.Digest(text)
+			want := ""
+			if err == nil {
+				want = ipld.CIDText(ipld.DagCBORCID(sum))
+			}
+			if got, ok := ucan.NameOf(text); got != want || ok != (err == nil) {
+				t.Errorf("%q is called %q, want %q (%v)", text, got, want, err)
+			}
+		}
+	}
+}
