@@ -83,11 +83,29 @@ type guard struct {
 }
 
 func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Handler) error {
-	ctx := r.Context()
-	c := Credentials(r)
-	if c.Bearer == "" && c.Delegation == "" && httpserver.RouteAuth(ctx) == httpserver.Optional {
+	if isAnonymous(r) {
 		return next(w, r)
 	}
+	a, err := g.admit(w, r)
+	if err != nil {
+		return err
+	}
+	return a.Serve(w, r, next)
+}
+
+// isAnonymous reports whether nobody is named, where the route wants nobody.
+func isAnonymous(r *http.Request) bool {
+	if httpserver.RouteAuth(r.Context()) != httpserver.Optional {
+		return false
+	}
+	c := Credentials(r)
+	return c.Bearer == "" && c.Delegation == ""
+}
+
+// admit lets the caller in.
+func (g guard) admit(w http.ResponseWriter, r *http.Request) (*Admitted, error) {
+	ctx := r.Context()
+	c := Credentials(r)
 	route, _ := httpserver.RouteOf(ctx)
 	p, err := g.service.Authenticate(ctx, g.surface, c)
 	if g.surface == identity.Oracle && route.Began != nil && ucan.ReasonOf(err) == ucan.Expired {
@@ -97,10 +115,9 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 	}
 	if err != nil {
 		g.challenge(w, c, err)
-		return err
+		return nil, err
 	}
-	return Admitted{Service: g.service, Surface: g.surface, Limits: g.limits, Principal: p, RateKey: p.RateKey()}.Serve(w,
-		r, next)
+	return &Admitted{Service: g.service, Surface: g.surface, Limits: g.limits, Principal: p, RateKey: p.RateKey()}, nil
 }
 
 // Admitted is a principal that was let in, whoever did that.
@@ -116,23 +133,39 @@ type Admitted struct {
 // Serve counts the request, hands it on with the principal in its context, and ends
 // it when its token is withdrawn: streams and transfers go on for longer than that
 // may take to be told, and whoever sends a body slowly decides when it is whole.
-func (a Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver.Handler) error {
+//
+// What a stream waits under stays small, here as below: a stack of 16 KiB of which a
+// fourth is used is never halved again, for as long as the stream is open.
+func (a *Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver.Handler) error {
+	r, end, err := a.prepare(r)
+	if err != nil {
+		return err
+	}
+	defer end()
+	err = next(w, r)
+	if err != nil && errors.Is(context.Cause(r.Context()), identity.ErrEnded) {
+		return identity.ErrEnded // whatever failed did so because of that
+	}
+	return err
+}
+
+// prepare counts the request and returns it with the principal; end is called after it.
+func (a *Admitted) prepare(r *http.Request) (_ *http.Request, end func(), err error) {
 	if ok, wait := a.Limits.Principals.Allow(ratelimit.KeyOf(a.RateKey)); !ok {
-		return ratelimit.Refusal(wait)
+		return nil, nil, ratelimit.Refusal(wait)
 	}
 	s, p := a.Service, a.Principal
 	ctx := identity.WithPrincipal(r.Context(), p)
 	route, _ := httpserver.RouteOf(ctx)
 	if !route.Stream && r.ContentLength == 0 { // our own work alone, which is short
-		return next(w, r.WithContext(ctx))
+		return r.WithContext(ctx), func() {}, nil
 	}
 	withdrawn := s.OnWithdrawn
 	if a.Surface.IsOpen() { // whoever asks to become a member is none yet
 		withdrawn = s.OnRevoked
 	}
 	ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return withdrawn(p, end) })
-	ctx, end := identity.UntilEnded(ctx, ctx)
-	defer end()
+	ctx, end = identity.UntilEnded(ctx, ctx)
 	if a.Surface != identity.Oracle {
 		// Transfers may take longer than a token lives; what only listens ends with it.
 		// Of the oracle an answer ends by itself, and who was let in hears it out.
@@ -142,11 +175,7 @@ func (a Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver.
 	if r.ContentLength != 0 {
 		r.Body = admittedBody{r.Body, ctx}
 	}
-	err := next(w, r)
-	if err != nil && errors.Is(context.Cause(ctx), identity.ErrEnded) {
-		return identity.ErrEnded // whatever failed did so because of that
-	}
-	return err
+	return r, end, nil
 }
 
 // admittedBody is a body of which nothing is taken after its sender's token was

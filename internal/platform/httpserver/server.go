@@ -242,8 +242,22 @@ var (
 
 // ServeHTTP answers one request through the whole chain.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x, r, allow := s.receive(w, r)
+	if x == nil {
+		return
+	}
+	err := s.serve(x, r, x.mounted, allow) //nolint:contextcheck // r carries the context
+	s.finish(x, r, err)
+	if x.abort {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// receive begins the exchange and decides who answers; see route for allow. What asks for
+// permission to come from another page is answered here, and is no exchange any more.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) (x *exchange, _ *http.Request, allow string) {
 	now := time.Now()
-	x := &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
+	x = &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
 	x.idLine[0] = x.id
 	x.begin(x, w, r)
 	x.client, x.proxied = clientaddr.Of(r, x.conn, s.cfg.Proxies)
@@ -272,16 +286,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sf.cors.preflight(h)
 		x.WriteHeader(http.StatusNoContent)
 		s.finish(x, r, nil)
-		return
+		return nil, r, ""
 	}
 	for i, name := range m.names {
 		r.SetPathValue(name, x.lookup.vars[i])
 	}
-	err := s.serve(x, r, m, allow) //nolint:contextcheck // r carries the context
-	s.finish(x, r, err)
-	if x.abort {
-		panic(http.ErrAbortHandler)
-	}
+	return x, r, allow
 }
 
 // route decides who answers. allow is set when the path has owners, but not
@@ -345,17 +355,26 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		err = errPanicked
 	}()
+	if done, err := s.letIn(x, r, m, allow); done || err != nil {
+		return err
+	}
+	return m.handler(&x.response, r)
+}
+
+// letIn counts a request and lets it in. It says that it is done where no handler is
+// to answer.
+func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (done bool, err error) {
 	for _, l := range [...]*ratelimit.Limiter{m.surface.Limiter, m.route.Limiter, m.class} {
 		if ok, wait := l.AllowAddr(x.client); !ok {
-			return ratelimit.Refusal(wait)
+			return false, ratelimit.Refusal(wait)
 		}
 	}
 	if m.route.Auth == Operator {
 		if x.operator, err = s.operator.admit(r, x.client, &m.route); err != nil {
-			return err
+			return false, err
 		}
 		if err := s.audit(x, r, m); err != nil {
-			return err
+			return false, err
 		}
 	}
 	switch {
@@ -363,16 +382,16 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 		x.Header().Set("Allow", allow)
 		if r.Method == http.MethodOptions {
 			x.WriteHeader(http.StatusNoContent)
-			return nil
+			return true, nil
 		}
-		return fault.Newf(fault.MethodNotAllowed, "Cannot %s %s", r.Method, shownPath(r))
+		return false, fault.Newf(fault.MethodNotAllowed, "Cannot %s %s", r.Method, shownPath(r))
 	case m == s.nobody.missing:
-		return s.nowhere(r)
+		return false, s.nowhere(r)
 	case m.handler == nil:
-		return NotFound(r)
+		return false, NotFound(r)
 	}
 	if err := x.limitBody(r, m); err != nil {
-		return err
+		return false, err
 	}
 	if m.route.Auth == Operator && x.body != nil {
 		x.body.again = func() error { // a role counts while it is there
@@ -380,7 +399,7 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			return err
 		}
 	}
-	return m.handler(&x.response, r)
+	return false, nil
 }
 
 // audit tells of a change that an operator asks for.

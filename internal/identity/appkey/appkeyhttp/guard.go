@@ -47,13 +47,7 @@ func (f Face) Wrap(scope appkey.Scope) func(httpserver.Handler) httpserver.Handl
 	}
 	return func(next httpserver.Handler) httpserver.Handler {
 		return func(w http.ResponseWriter, r *http.Request) error {
-			a := identityhttp.Admitted{Service: f.Identity, Surface: surface, Limits: f.Limits}
-			var err error
-			if text, given := presented(r); given {
-				r, err = f.byKey(r, scope, text, &a)
-			} else {
-				err = f.byToken(r, scope, &a)
-			}
+			a, r, err := f.admit(r, scope, surface)
 			if err != nil {
 				challenge(w, r, scope, err)
 				return err
@@ -61,6 +55,18 @@ func (f Face) Wrap(scope appkey.Scope) func(httpserver.Handler) httpserver.Handl
 			return a.Serve(w, r, next)
 		}
 	}
+}
+
+// admit lets the caller in, and returns the request as it is to go on.
+func (f Face) admit(r *http.Request, scope appkey.Scope, surface identity.Surface,
+) (_ *identityhttp.Admitted, _ *http.Request, err error) {
+	a := &identityhttp.Admitted{Service: f.Identity, Surface: surface, Limits: f.Limits}
+	if text, given := presented(r); given {
+		r, err = f.byKey(r, scope, text, a)
+	} else {
+		err = f.byToken(r, scope, a)
+	}
+	return a, r, err
 }
 
 // WrapKeys takes app keys with the scope, and leaves requests without one to others.
@@ -84,7 +90,7 @@ func (f Face) WrapKeys(scope appkey.Scope,
 // restricted to CIDs is let in, to the files alone.
 func (f Face) WrapAgents(next httpserver.Handler) httpserver.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		a := identityhttp.Admitted{Service: f.Identity, Surface: identity.MCP, Limits: f.Limits}
+		a := &identityhttp.Admitted{Service: f.Identity, Surface: identity.MCP, Limits: f.Limits}
 		ctx := r.Context()
 		var opened identity.Agent
 		var err error

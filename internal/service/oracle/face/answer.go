@@ -171,9 +171,9 @@ func (a *Answer) Arrived(ctx context.Context) { a.faces.arrived(ctx, a.RunID) }
 // Follow writes the answer to the sink until its end. whole asks for the text in
 // one piece. leave is closed when the server stops. Errors are faults; when the program has left it
 // is fault.Canceled, and the turn has been stopped.
-func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, sink Sink) (End, error) {
+func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, sink Sink) (*End, error) {
 	a.reader.Until(leave)
-	v := view{sink: sink, attempt: 1, seen: map[string]bool{}, skip: a.skip}
+	v := &view{sink: sink, attempt: 1, seen: map[string]bool{}, skip: a.skip}
 	switch {
 	case whole:
 		v.held = never
@@ -185,64 +185,73 @@ func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, 
 		switch {
 		case errors.Is(err, run.ErrIdle):
 		case errors.Is(err, run.ErrLeaving):
-			return End{}, ErrStopping
+			return nil, ErrStopping
 		case ctx.Err() != nil:
 			a.stop(ctx)
-			return End{}, fault.Wrap(fault.Canceled, "The request was cancelled.", context.Cause(ctx))
+			return nil, fault.Wrap(fault.Canceled, "The request was cancelled.", context.Cause(ctx))
 		case errors.Is(err, io.EOF): // the run was deleted
 			a.over = true
-			return End{Reason: Stopped}, nil
+			return &End{Reason: Stopped}, nil
 		case err != nil:
-			return End{}, err
+			return nil, err
 		}
-		for _, f := range frames {
-			if w, ok := sink.(Watcher); ok {
-				w.Saw(f)
-			}
-			if err := v.frame(f); err != nil {
-				return End{}, err
-			}
-			if f.Event == oracle.FrameMessage && f.Seq > a.known { // it goes on being said
-				v.trust()
-			}
-			if v.done != nil {
-				a.over = true
-				if err := sink.Flush(false); err != nil { // a short answer does not wait for what it cost
-					return End{}, fault.Wrap(fault.Canceled, "The request was cancelled.", err)
-				}
-				return a.end(ctx, v)
-			}
-			if v.asked {
-				if end, rests, err := a.rest(ctx, &v); rests || err != nil {
-					return end, err
-				}
-			}
+		if end, over, err := a.show(ctx, v, frames); over || err != nil {
+			return end, err
 		}
 		if err := sink.Flush(len(frames) == 0); err != nil {
 			a.stop(ctx)
-			return End{}, fault.Wrap(fault.Canceled, "The request was cancelled.", err)
+			return nil, fault.Wrap(fault.Canceled, "The request was cancelled.", err)
 		}
 	}
 }
 
+// show writes frames to the sink. over says that they have the end.
+func (a *Answer) show(ctx context.Context, v *view, frames []oracle.Frame) (end *End, over bool, err error) {
+	for _, f := range frames {
+		if w, ok := v.sink.(Watcher); ok {
+			w.Saw(f)
+		}
+		if err := v.frame(f); err != nil {
+			return nil, false, err
+		}
+		if f.Event == oracle.FrameMessage && f.Seq > a.known { // it goes on being said
+			v.trust()
+		}
+		if v.done != nil {
+			a.over = true
+			if err := v.sink.Flush(false); err != nil { // a short answer does not wait for what it cost
+				return nil, false, fault.Wrap(fault.Canceled, "The request was cancelled.", err)
+			}
+			end, err = a.end(ctx, v)
+			return end, true, err
+		}
+		if v.asked {
+			if end, rests, err := a.rest(ctx, v); rests || err != nil {
+				return end, rests, err
+			}
+		}
+	}
+	return nil, false, nil
+}
+
 // rest ends the reading of a run that waits for its user, where the wire knows
 // that. Calls that were answered meanwhile are passed by.
-func (a *Answer) rest(ctx context.Context, v *view) (End, bool, error) {
+func (a *Answer) rest(ctx context.Context, v *view) (*End, bool, error) {
 	v.asked = false
 	rester, ok := v.sink.(Rester)
 	if !ok {
-		return End{}, false, nil
+		return nil, false, nil
 	}
 	waiting, err := a.Waiting(ctx)
 	if err != nil || len(waiting) == 0 {
-		return End{}, false, err
+		return nil, false, err
 	}
 	r, err := a.faces.deps.Engine.Get(ctx, a.owner, a.RunID)
 	if err != nil {
-		return End{}, false, err
+		return nil, false, err
 	}
 	v.show()
-	end := End{Reason: Rests, Usage: r.Usage, Waiting: waiting}
+	end := &End{Reason: Rests, Usage: r.Usage, Waiting: waiting}
 	for _, one := range end.Waiting {
 		rester.Asked(one, false)
 	}
@@ -260,22 +269,22 @@ func (a *Answer) Waiting(ctx context.Context) ([]oracle.ApprovalBody, error) {
 }
 
 // end says how the run ended.
-func (a *Answer) end(ctx context.Context, v view) (End, error) {
+func (a *Answer) end(ctx context.Context, v *view) (*End, error) {
 	r, err := a.faces.deps.Engine.Get(ctx, a.owner, a.RunID)
 	if err != nil && !errors.Is(err, oracle.ErrRunNotFound) {
-		return End{}, err
+		return nil, err
 	}
 	if v.refused != nil { // who repeats the request wants to be asked about again
 		a.Arrived(ctx)
-		return End{}, v.refused
+		return nil, v.refused
 	}
 	switch v.done.Status {
 	case oracle.Failed:
-		return End{}, failure(v.failed)
+		return nil, failure(v.failed)
 	case oracle.Interrupted:
-		return End{}, fault.New(fault.Unavailable, "The server was interrupted too often. Please try again.").WithCode("interrupted")
+		return nil, fault.New(fault.Unavailable, "The server was interrupted too often. Please try again.").WithCode("interrupted")
 	}
-	end := End{Reason: Stopped, Usage: r.Usage}
+	end := &End{Reason: Stopped, Usage: r.Usage}
 	if v.done.Status == oracle.Aborted {
 		end.Reason = Aborted
 	}

@@ -201,25 +201,30 @@ func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started,
 
 // followRun reads a run again, from anywhere. It never starts one.
 func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
-	after, err := resumePoint(r)
-	if err != nil {
-		return err
-	}
 	id := r.PathValue("runId")
-	if !oracle.PlausibleID(id) {
-		return oracle.ErrRunNotFound
-	}
-	reader, err := a.deps.Engine.Follow(r.Context(), who.DID, id, after)
+	reader, err := a.readerOf(r, id)
 	if err != nil {
 		return err
 	}
 	defer reader.Close()
 	w.Header().Set(headerRunID, id)
 	return a.stream(w, r, reader)
+}
+
+// readerOf reads one of the caller's runs.
+func (a *api) readerOf(r *http.Request, id string) (*run.Reader, error) {
+	who, err := caller(r)
+	if err != nil {
+		return nil, err
+	}
+	after, err := resumePoint(r)
+	if err != nil {
+		return nil, err
+	}
+	if !oracle.PlausibleID(id) {
+		return nil, oracle.ErrRunNotFound
+	}
+	return a.deps.Engine.Follow(r.Context(), who.DID, id, after)
 }
 
 // beganRun reports whether an invocation began the run that a request follows:
@@ -281,15 +286,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 			a.deps.Log.Warn("a stream was cut; the client resumes it", slog.String("event", "stream.cut"), slog.Any("error", err))
 			return nil
 		}
-		room := 0
-		for _, f := range frames {
-			room += len(f.Event) + len(f.Data) + framing
-		}
-		buf = slices.Grow(buf[:0], room)
-		for _, f := range frames {
-			if buf, err = sse.Append(buf, sse.Event{Name: f.Event, ID: strconv.FormatInt(f.Seq, 10), Data: f.Data}); err != nil {
-				return err
-			}
+		if buf, err = appendFrames(buf[:0], frames); err != nil {
+			return err
 		}
 		if begun && aborted(frames[len(frames)-1]) {
 			a.holdBack(ctx, draining)
@@ -304,6 +302,20 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 		default:
 		}
 	}
+}
+
+func appendFrames(buf []byte, frames []oracle.Frame) (_ []byte, err error) {
+	room := 0
+	for _, f := range frames {
+		room += len(f.Event) + len(f.Data) + framing
+	}
+	buf = slices.Grow(buf, room)
+	for _, f := range frames {
+		if buf, err = sse.Append(buf, sse.Event{Name: f.Event, ID: strconv.FormatInt(f.Seq, 10), Data: f.Data}); err != nil {
+			return buf, err
+		}
+	}
+	return buf, nil
 }
 
 // aborted reports whether a frame ends a run that was stopped.

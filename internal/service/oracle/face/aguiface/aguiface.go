@@ -85,13 +85,7 @@ func (a *api) run(w http.ResponseWriter, r *http.Request) error {
 	s.Open(w, r)
 	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, s)
 	if err != nil {
-		e := fault.From(err)
-		if e.Kind == fault.Canceled {
-			return nil
-		}
-		s.close()
-		s.JSON(errorEvent(e))
-		_ = s.Flush(false) // nobody is left to tell
+		s.fail(fault.From(err))
 		return nil
 	}
 	s.finish(end)
@@ -99,6 +93,16 @@ func (a *api) run(w http.ResponseWriter, r *http.Request) error {
 		answer.Arrived(r.Context())
 	}
 	return nil
+}
+
+// fail ends a stream with what went wrong: its status has been sent.
+func (s *stream) fail(e *fault.Error) {
+	if e.Kind == fault.Canceled {
+		return
+	}
+	s.close()
+	s.JSON(errorEvent(e))
+	_ = s.Flush(false) // nobody is left to tell
 }
 
 // begin reads the request and starts its turn, or finds it. What was read is not kept while

@@ -212,7 +212,7 @@ func (s *stream) Notice(f oracle.Frame) {
 }
 
 // finish ends the stream.
-func (s *stream) finish(end face.End) {
+func (s *stream) finish(end *face.End) {
 	s.close()
 	u := end.Usage
 	last := event{Type: "RUN_FINISHED", ThreadID: s.threadID, RunID: s.runID, Usage: []usage{{

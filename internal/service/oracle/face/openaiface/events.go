@@ -130,7 +130,7 @@ func (b *response) Thought(string) {}
 func (b *response) Tool(oracle.ToolCallPayload) {}
 
 // end completes the object.
-func (b *response) end(end face.End) {
+func (b *response) end(end *face.End) {
 	b.closeMessage()
 	b.Status = "completed"
 	switch end.Reason {

@@ -59,22 +59,37 @@ func (s *stream) write(w http.ResponseWriter, r *http.Request, list ...*face.Ans
 	w.Header().Set(facehttp.HeaderRunID, last.RunID)
 	w.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	s.Open(w, r)
-	s.JSON(chunk{Type: "start", MessageID: s.message})
-	var end face.End
+	s.start()
+	var end *face.End
 	for _, answer := range list {
-		s.JSON(chunk{Type: "start-step"})
+		s.mark("start-step")
 		var err error
 		if end, err = answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, s); err != nil {
 			return s.fail(err)
 		}
 		s.close()
-		s.JSON(chunk{Type: "finish-step"})
+		s.mark("finish-step")
 	}
 	s.finish(end)
 	if s.Flush(false) == nil && end.Reason != face.Rests {
 		last.Arrived(r.Context())
 	}
 	return nil
+}
+
+func (s *stream) start() {
+	s.JSON(struct {
+		Type      string `json:"type"`
+		MessageID string `json:"messageId"`
+	}{"start", s.message})
+}
+
+// mark writes a chunk that has a type alone. A chunk with room for everything would be on
+// the stack of whoever writes it for as long as the stream is open.
+func (s *stream) mark(kind string) {
+	s.JSON(struct {
+		Type string `json:"type"`
+	}{kind})
 }
 
 // fail ends a stream with what went wrong: its status has been sent.
@@ -90,11 +105,11 @@ func (s *stream) fail(err error) error {
 	return nil
 }
 
-func (s *stream) finish(end face.End) {
+func (s *stream) finish(end *face.End) {
 	reason := "stop"
 	switch end.Reason {
 	case face.Aborted:
-		s.JSON(chunk{Type: "abort"})
+		s.mark("abort")
 		s.Data("[DONE]")
 		return
 	case face.Calls, face.Rests:
@@ -115,7 +130,10 @@ func (s *stream) finish(end face.End) {
 // close ends what is being said.
 func (s *stream) close() {
 	if s.open != "" {
-		s.JSON(chunk{Type: s.open + "-end", ID: s.openID})
+		s.JSON(struct {
+			Type string `json:"type"`
+			ID   string `json:"id"`
+		}{s.open + "-end", s.openID})
 	}
 	s.open = ""
 }
