@@ -16,10 +16,14 @@ export function bytes(seed, size) {
   return createCipheriv("aes-256-ctr", key, Buffer.alloc(16)).update(Buffer.alloc(size));
 }
 
+// A fleet that stands for the program (test/fleet) has to know where its parts are.
+const passed = ["PATH", "CASTALIA_REAL", ...(process.env.CASTALIA_REAL ? ["TEST_POSTGRES_URL", "TEST_S3_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] : [])];
+export const environment = Object.fromEntries(passed.filter((name) => process.env[name]).map((name) => [name, process.env[name]]));
+
 /** Runs a command that must succeed, with something on its standard input, and returns what it printed. */
 export function castalia(args, input = "") {
   return new Promise((done, fail) => {
-    const child = execFile(binary, args, { env: { PATH: process.env.PATH } }, (error, stdout) => (error ? fail(error) : done(stdout.trim())));
+    const child = execFile(binary, args, { env: environment }, (error, stdout) => (error ? fail(error) : done(stdout.trim())));
     child.stdin.on("error", () => {}); // it may end without reading; its exit code tells
     child.stdin.end(input);
   });
@@ -75,7 +79,7 @@ export class World {
     this.#program = spawn(binary, ["serve"], {
       cwd: this.folder,
       env: {
-        PATH: process.env.PATH,
+        ...environment,
         HOME: this.folder,
         CASTALIA_DATA: join(this.folder, "data"),
         HOST: "127.0.0.1",

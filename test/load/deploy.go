@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -281,7 +282,7 @@ type child struct {
 }
 
 func launch(cmd *exec.Cmd, name string, ask func()) (*child, error) {
-	dieWithUs(cmd)
+	servers.DieWithUs(cmd, syscall.SIGKILL)
 	started := make(chan error)
 	c := &child{ask: ask, ended: make(chan struct{})}
 	go func() {

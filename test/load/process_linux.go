@@ -4,21 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
 // clockTick is the unit of CPU times in /proc: 100 a second on every Linux.
 const clockTick = 10 * time.Millisecond
-
-// dieWithUs makes the kernel end the process when we are killed.
-func dieWithUs(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-}
 
 // read adds up what the processes have used. One that is gone counts nothing.
 func read(pids []int, private bool) usage {

@@ -2,10 +2,6 @@
 
 package main
 
-import "os/exec"
-
-func dieWithUs(*exec.Cmd) {}
-
 // Costs of processes are known on Linux only.
 func read([]int, bool) usage    { return usage{} }
 func withArgument(string) []int { return nil }

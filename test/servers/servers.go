@@ -1,5 +1,5 @@
 // Package servers finds the programs that tests start as their servers:
-// PostgreSQL and versitygw (S3). It starts nothing itself.
+// PostgreSQL and versitygw (S3), and ends what outlives them. It starts nothing itself.
 package servers
 
 import (

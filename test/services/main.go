@@ -34,7 +34,7 @@ const (
 )
 
 func main() {
-	// Servers die with the thread that started them (see dieWithUs): keep it.
+	// Servers die with the thread that started them (see servers.DieWithUs): keep it.
 	runtime.LockOSThread()
 	os.Exit(run(os.Args[1:], os.Stderr))
 }
@@ -120,7 +120,7 @@ func launch(ctx context.Context, cmd *exec.Cmd, ask os.Signal, log string,
 	}
 	defer func() { _ = out.Close() }()
 	cmd.Stdout, cmd.Stderr = out, out
-	dieWithUs(cmd)
+	servers.DieWithUs(cmd, syscall.SIGQUIT)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -63,6 +63,11 @@ func connect(t *testing.T, model string) openai.Client {
 		"HOME=" + folder, "CASTALIA_DATA=" + filepath.Join(folder, "data"), "HOST=127.0.0.1", fmt.Sprint("PORT=", port),
 		"MODEL_PROVIDER=openai", "OPENAI_BASE_URL=" + s.URL(), "OPENAI_API_KEY=sk-test", "MODEL=" + s.Model,
 	}
+	for _, name := range []string{"CASTALIA_REAL", "TEST_POSTGRES_URL", "TEST_S3_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if value := os.Getenv(name); value != "" && os.Getenv("CASTALIA_REAL") != "" { // a fleet stands for the program
+			server.Env = append(server.Env, name+"="+value)
+		}
+	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

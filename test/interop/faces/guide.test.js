@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync, rmSync } from "node:fs";
 import { delimiter, dirname, resolve } from "node:path";
 import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { binary } from "../world.mjs";
+import { binary, environment } from "../world.mjs";
 import { start } from "./world.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -21,7 +21,7 @@ function run(file, args, env = {}) {
     execFile(
       file,
       args,
-      { cwd: here, env: { PATH: `${dirname(binary)}${delimiter}${process.env.PATH}`, HOME: ours.world.folder, ...env } },
+      { cwd: here, env: { ...environment, PATH: `${dirname(binary)}${delimiter}${process.env.PATH}`, HOME: ours.world.folder, ...env } },
       (error, stdout, stderr) => (error ? fail(new Error(stderr, { cause: error })) : done(stdout)),
     );
   });
