@@ -7,7 +7,7 @@
 // loses the counts of its last second, while budgets, credits and limits per day
 // are charged by themselves before an answer goes on.
 //
-// Decision: ADR 0171.
+// Decisions: ADR 0171, ADR 0279.
 package usage
 
 import (
