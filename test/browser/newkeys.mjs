@@ -51,7 +51,7 @@ export function newKeyTests(world) {
       body: JSON.stringify({ account }),
     });
     const { code } = await reply.json();
-    assert.match(await dial(phoneNumber, "2", "1", pin, "1", "1", pin, code, "1"), /Your account is linked/);
+    assert.match(await dial(phoneNumber, "2", "1", pin, "1", "1", "1", pin, code, "1"), /Your account is linked/);
 
     const who = await stranger(options);
     await who.visit("");
@@ -70,7 +70,7 @@ export function newKeyTests(world) {
     await card.getByLabel("Account of your telephone").fill(account);
     await card.getByRole("button", { name: "Show a code" }).click();
     const code = (await card.getByText(/^\d{8}$/).innerText()).trim();
-    const said = await dial(phoneNumber, "2", "1", pin, "1", "3", pin, code, "1");
+    const said = await dial(phoneNumber, "2", "1", pin, "1", "1", "3", pin, code, "1");
     assert.match(said, /Our staff will decide/);
     return { ...who, card };
   }

@@ -29,7 +29,7 @@ export function usageTests(world) {
     const last = messages.getByRole("row").last().getByRole("cell").last();
     assert.notEqual(await last.innerText(), "0");
 
-    await page.getByLabel("Days", { exact: true }).selectOption("90");
+    await page.getByRole("combobox", { name: "Days" }).selectOption("90");
     await eventually("ninety days are shown", async () => (await messages.getByRole("row").count()) === 91);
     await page.getByLabel("Split by").selectOption("model");
     await messages.waitFor();
@@ -68,7 +68,8 @@ export function usageTests(world) {
     await shown.waitFor();
     const flipped = await shown.evaluate((e) => new DOMMatrix(getComputedStyle(e).transform).a);
     assert.equal(flipped, -1);
-    await check(page, "usage in Arabic");
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `usage in Arabic is ${overflow} pixels too wide`);
     await close();
   });
 }

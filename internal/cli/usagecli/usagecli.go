@@ -62,7 +62,8 @@ func (q *Question) Read() (Answer, error) {
 	if q.ofMonth != "" {
 		return nil, shell.Usagef("--month goes with --spenders; sums go by --from and --to")
 	}
-	ask, err := q.query, error(nil)
+	ask := q.query
+	var err error
 	if ask.By, err = usage.ParseBy(q.by, usage.ByDay, usage.ByUser, usage.ByModel, usage.BySource); err != nil {
 		return nil, shell.Usagef("%v", err)
 	}

@@ -3,7 +3,7 @@ package oraclesql_test
 import (
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -23,17 +23,18 @@ func TestAnUpgradeAddsUsageUp(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(t *testing.T) *sqldb.DB) {
 		all := oraclesql.Migrations()
-		before := fstest.MapFS{}
+		before, isAfter := fstest.MapFS{}, false
 		err := fs.WalkDir(all.FS, ".", func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || filepath.Base(path) >= "0021" {
+			isAfter = isAfter || strings.HasSuffix(path, "_usage_by_day.sql")
+			if err != nil || d.IsDir() || isAfter {
 				return err
 			}
 			text, err := fs.ReadFile(all.FS, path)
 			before[path] = &fstest.MapFile{Data: text}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || !isAfter {
+			t.Fatalf("the migration is not found: %v", err)
 		}
 		db := sqldbtest.Migrate(t, open(t), sqldb.Migrations{Service: all.Service, FS: before})
 		// Two years with a leap day in between.

@@ -150,16 +150,19 @@ export function dailySums(all: readonly Series[], days: number): number[] {
   );
 }
 
-/** The end of a scale: the first of 1, 2, 5, 10, 20, … that is not smaller. */
+const round = [1, 1.5, 2, 3, 4, 5, 6, 8];
+
+/** The end of a scale: the first round number that is not smaller. */
 export function scaleOf(most: number): number {
   if (most <= 0) return 1;
   const ten = 10 ** Math.floor(Math.log10(most));
-  return ([1, 2, 5, 10].find((n) => n * ten >= most) ?? 10) * ten;
+  return (round.find((n) => n * ten >= most) ?? 10) * ten;
 }
 
 /** Millionths, in the currency of the models' prices. */
 export function costOf(micros: number): string {
-  return number(micros / 1e6, { maximumFractionDigits: micros < 1e6 ? 4 : 2 });
+  const digits = micros === 0 || micros >= 1e6 ? 2 : 4;
+  return number(micros / 1e6, { minimumFractionDigits: 2, maximumFractionDigits: digits });
 }
 
 /** A picture in words. */
