@@ -70,9 +70,10 @@ export function LostKeyCard() {
             })}
           </p>
           <p>{say("keys.codeShows")}</p>
-          <p className="mono with-copy">
-            <span>{did}</span>
-          </p>
+          <dl className="facts">
+            <dt>{say("about.did")}</dt>
+            <dd className="mono">{did}</dd>
+          </dl>
         </div>
       )}
       {own.length > 0 && (
