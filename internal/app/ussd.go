@@ -88,7 +88,9 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 			ussdhttp.Surface(svc, a.gatewayDeps()),
 			ussdhttp.Operators(svc, a.opt.Log),
 			ussdformhttp.Surface(store), texts.Surface, telephonekit.MenuEditor(a.screens),
-			ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
+			ussdcounthttp.Surface(ussdcounthttp.Deps{
+				Counts: svc.Counts, Begun: store.Begun, Totals: texts.Totals, Now: a.res.now,
+			}),
 			ussdpeoplehttp.Operators(people),
 			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{
 				People: people, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(),

@@ -97,6 +97,7 @@ func onDeployments() [][]string {
 		{"operators", "list"},
 		{"setup-link"},
 		{"usage"},
+		{"usage", "--spenders"},
 		{"rotate-keys"},
 		{"migrate"},
 		{"migrate", "--status"},

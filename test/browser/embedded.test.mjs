@@ -13,8 +13,10 @@ import { managerTests } from "./manager.mjs";
 import { meetingTests } from "./meetings.mjs";
 import { menuTests } from "./menu.mjs";
 import { startModel } from "./model.mjs";
+import { hasty, newKeyTests } from "./newkeys.mjs";
 import { pageTests } from "./pages.mjs";
 import { peopleTests } from "./people.mjs";
+import { usageTests } from "./usage.mjs";
 import { vaultTests } from "./vault.mjs";
 import { served, setupTests } from "./setup.mjs";
 import { answered, visitors } from "./visitor.mjs";
@@ -25,23 +27,26 @@ const plain = {};
 const invited = {};
 const guided = {};
 const owned = {};
+const calling = {};
 let programs = [];
 before(async () => {
   world.model = await startModel();
   const browser = await startBrowser();
-  for (const one of [world, plain, invited, guided, owned]) one.browser = browser;
-  const [modelled, poor, door, free, server] = await Promise.all([
+  for (const one of [world, plain, invited, guided, owned, calling]) one.browser = browser;
+  const [modelled, poor, door, free, server, phones] = await Promise.all([
     startProgram({ MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x", MODEL: "small,large" }),
     startProgram(little),
     startProgram(guarded),
     startProgram(),
     startProgram(served),
+    startProgram(hasty),
   ]);
-  programs = [modelled, poor, door, free, server];
+  programs = [modelled, poor, door, free, server, phones];
   world.url = modelled.url;
   plain.url = poor.url;
   invited.url = door.url;
   guided.url = free.url;
+  Object.assign(calling, { url: phones.url, program: phones });
   Object.assign(owned, { url: server.url, program: server });
 });
 after(async () => {
@@ -95,3 +100,5 @@ setupTests(owned);
 creditTests(plain);
 inviteTests(invited);
 peopleTests(invited);
+usageTests(guided);
+newKeyTests(calling);

@@ -25,6 +25,7 @@ const paths = [
   "operator/accounts",
   "operator/nodes",
   "operator/knowledge",
+  "operator/usage",
   "operator/plugins",
   "operator/settings",
   "operator/backups",

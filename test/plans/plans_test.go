@@ -84,7 +84,7 @@ func works(db *sqldb.DB) []work {
 		{"ussd questions", slice, func(ctx context.Context) error { return second(phones.TakeQuestions(ctx, time.Minute, 10)) }},
 		{"ussd acts page", 2 * slice, func(ctx context.Context) error { return second(phones.Acts(ctx, "", 50)) }},
 		{"ussd submissions page", slice, func(ctx context.Context) error { return second(phones.Submissions(ctx, "x7", "", 50)) }},
-		{"oracle sweep", 3 * 4 * slice, func(ctx context.Context) error { return second(talks.Sweep(ctx, slice)) }},
+		{"oracle sweep", 5 * 4 * slice, func(ctx context.Context) error { return second(talks.Sweep(ctx, slice)) }},
 		{"oracle hidden sessions", 2 * slice, func(ctx context.Context) error { return second(talks.Expired(ctx, now, slice)) }},
 		{"oracle frames prune", 10 * slice, func(ctx context.Context) error { return second(talks.Prune(ctx, now, 64)) }},
 		{"oracle lost runs", slice, func(ctx context.Context) error { return second(talks.Claimable(ctx, time.Second, 10)) }},
@@ -106,6 +106,8 @@ func works(db *sqldb.DB) []work {
 		{"oracle usage report", 2 * slice, func(ctx context.Context) error {
 			return second(talks.Usage(ctx, usage.Query{From: 1, To: slice, By: []usage.Dimension{usage.ByDay}}))
 		}},
+		{"oracle spenders", slice, func(ctx context.Context) error { return second(talks.Spenders(ctx, 100000, 10)) }},
+		{"ussd sessions by day", slice, func(ctx context.Context) error { return second(phones.Begun(ctx, "2026-01-01")) }},
 		{"knowledge tidier", 3 * slice, func(ctx context.Context) error {
 			return second(books.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(false), now, "", 16))
 		}},

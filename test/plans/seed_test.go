@@ -57,7 +57,10 @@ var special = map[string]string{
 	"oracle_sessions.expires_ms":    "CASE WHEN i <= 600 THEN 1 ELSE 0 END",
 	"oracle_plugin_keys.expires_ms": "CASE WHEN i <= 600 THEN 1 ELSE 0 END",
 	"oracle_usage.day":              "CASE WHEN i <= 600 THEN i ELSE 100000 + i END", "oracle_model_usage.day": "CASE WHEN i <= 600 THEN i ELSE 100000 + i END",
-	"ussd_counts.day": "CASE WHEN i <= 600 THEN '2020-01-01' ELSE '2099-01-01' END", "ussd_sms_days.day": "CASE WHEN i <= 600 THEN '2020-01-01' ELSE '2099-01-01' END",
+	"oracle_day_usage.day": "CASE WHEN i <= 600 THEN i ELSE 100000 + i END",
+	// Everybody spends in one month.
+	"oracle_month_usage.month": "CASE WHEN i <= 600 THEN 1 ELSE 100000 END",
+	"ussd_counts.day":          "CASE WHEN i <= 600 THEN '2020-01-01' ELSE '2099-01-01' END", "ussd_sms_days.day": "CASE WHEN i <= 600 THEN '2020-01-01' ELSE '2099-01-01' END",
 	"ussd_sms.state": "'sent'", "ussd_questions.state": "CASE WHEN i <= 600 THEN 2 ELSE 1 END", "ussd_sessions.status": "1", "ussd_attempts.locked_until_ms": "0",
 	"platform_leases.epoch":       "CASE WHEN i <= 2500 THEN 1 ELSE 4000000000000 + i END",
 	"platform_leases.expires_ms":  "CASE WHEN i <= 2500 THEN 0 ELSE 4000000000000 + i END",

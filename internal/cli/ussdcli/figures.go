@@ -42,3 +42,20 @@ func (d *desk) figures(ctx context.Context, args []string) error {
 	}
 	return w.Flush()
 }
+
+// days prints how many telephone sessions began on each day.
+func (d *desk) days(ctx context.Context, args []string) error {
+	query := url.Values{}
+	if len(args) > 0 {
+		query.Set("days", args[0])
+	}
+	var list ussdcounthttp.DayList
+	if err := d.Ask(ctx, http.MethodGet, "/days?"+query.Encode(), nil, &list); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	for _, one := range list.Days {
+		_, _ = fmt.Fprintf(w, "%s\t%d\n", one.Day, one.Begun)
+	}
+	return w.Flush()
+}

@@ -23,7 +23,7 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN]"
+	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | days [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN]"
 	Summary = "accounts, forms and new keys of telephones, for operators; dialects of gateways"
 )
 
@@ -43,6 +43,7 @@ var ussdVerbs = shell.Verbs[*desk]{
 	"undo-key":     {Least: 1, Most: 1, Run: (*desk).undoKey},
 
 	"figures": {Most: 1, Run: (*desk).figures},
+	"days":    {Most: 1, Run: (*desk).days},
 }
 
 // Run runs the command ussd.

@@ -69,7 +69,7 @@ var errBounds = errors.New("the amount is out of bounds")
 // and doing it again with the same key changes nothing.
 //
 // Keys: a/user account, h/user/hold and x/expiry/user/hold a hold, d/user/op what
-// was done, e/user/n entries, c/user/n claims.
+// was done, e/user/n entries, c/user/n claims, t/day/letter sums of all users.
 type Ledger struct {
 	store plugin.Store
 	// low and least are what an owner is told of: see TellBelow.
@@ -190,6 +190,9 @@ func (l *Ledger) changeAs(ctx context.Context, did, user string,
 		if out.Available < 0 || out.Held < 0 || out.Spent < 0 || out.Owed < 0 ||
 			out.Granted != out.Available+out.Held+out.Spent {
 			return fmt.Errorf("the account does not add up: %+v", out)
+		}
+		if err := b.countDay(ctx, before.Account); err != nil {
+			return err
 		}
 		if did != "" {
 			if err := l.tell(ctx, tx, did, before.Account, out); err != nil {

@@ -93,6 +93,16 @@ func TestTheLedgerIsExact(t *testing.T) {
 		if a.Granted != granted || a.Spent+a.Owed != used || a.Held < 0 || a.Granted != a.Available+a.Held+a.Spent {
 			t.Errorf("%+v, granted %d, used %d", a, granted, used)
 		}
+		// So are the sums of the day, which may have changed in the meantime.
+		today := time.Now().Unix() / 86_400
+		days, err := l.Days(t.Context(), today-1, today+1)
+		var all credits.Day
+		for _, d := range days {
+			all.Granted, all.Spent = all.Granted+d.Granted, all.Spent+d.Spent
+		}
+		if err != nil || all != (credits.Day{Granted: a.Granted, Spent: a.Spent}) {
+			t.Errorf("of the day: %+v %v, of the account: %+v", days, err, a)
+		}
 		var owed int64
 		seen := map[string]bool{}
 		for _, c := range claims {

@@ -36,6 +36,11 @@ const day = 24 * time.Hour
 // DayOf numbers the days of UTC.
 func DayOf(t time.Time) int64 { return t.UnixMilli() / day.Milliseconds() }
 
+// MonthOf is the number of the first day of a day's month.
+func MonthOf(number int64) int64 {
+	return number - int64(time.UnixMilli(number*day.Milliseconds()).UTC().Day()) + 1
+}
+
 // nextDay is when counting starts anew.
 func nextDay(t time.Time) time.Time { return time.UnixMilli((DayOf(t) + 1) * day.Milliseconds()).UTC() }
 

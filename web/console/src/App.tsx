@@ -47,7 +47,7 @@ function asking<P extends object>(
 }
 
 // Each page is loaded when it is opened.
-const AboutPage = asking(["about"], () => import("./pages/about/AboutPage"));
+const AboutPage = asking(["about", "keys"], () => import("./pages/about/AboutPage"));
 const CallPage = asking(["call"], () => import("./pages/call/CallPage"));
 const CallProvider = worded(["call"], () => import("./pages/call/CallProvider"));
 const ChatPage = worded(["chat"], () => import("./pages/chat/ChatPage"));
@@ -58,9 +58,10 @@ const KnowledgePage = asking(
   ["knowledge", "files"],
   () => import("./pages/knowledge/KnowledgePage"),
 );
+const KeyNotice = worded(["keys"], () => import("./identity/KeyNotice"));
 const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
 const OperatorPage = asking(
-  ["operator", "knowledge"],
+  ["operator", "knowledge", "keys"],
   () => import("./pages/operator/OperatorPage"),
 );
 const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
@@ -256,6 +257,11 @@ function SignedIn(props: {
             current={current}
             onHelp={() => setHelp(true)}
           >
+            {features.services.includes("ussd") && (
+              <Quiet>
+                <KeyNotice />
+              </Quiet>
+            )}
             <Boundary key={current} fallback={(problem) => <Broken problem={problem} />}>
               <Loaded
                 page={
@@ -292,6 +298,15 @@ function Telephone({ isOpened, children }: { isOpened: boolean; children: ReactN
   if (isOpened && !wasOpened) setOpened(true);
   if (!wasOpened && !isOpened) return children;
   return <Loaded page={<CallProvider>{children}</CallProvider>} />;
+}
+
+/** What comes beside a page: nothing of it is shown while it is loaded, or when it cannot be. */
+function Quiet({ children }: { children: ReactNode }) {
+  return (
+    <Boundary fallback={() => null}>
+      <Suspense>{children}</Suspense>
+    </Boundary>
+  );
 }
 
 function Loaded({ page }: { page: ReactNode }) {

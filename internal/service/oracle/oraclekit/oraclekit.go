@@ -240,9 +240,19 @@ func New(d Deps) (*Oracle, error) {
 	o.Surface, err = oraclehttp.Surface(hd)
 	o.Faces = append(o.faces(d),
 		reporthttp.Surface(reporthttp.Deps{
-			Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS, Now: d.Now,
+			Feedback: o.Service, Usage: o.Store, Credits: o.credits(), Authenticate: d.Authenticate, CORS: d.CORS, Now: d.Now,
 		}))
 	return o, err
+}
+
+// credits is the plugin that keeps accounts, if one is on.
+func (o *Oracle) credits() reporthttp.Credits {
+	for _, l := range o.Plugins.Loaded() {
+		if c, ok := l.Plugin.(reporthttp.Credits); ok {
+			return c
+		}
+	}
+	return nil
 }
 
 // faces makes the oracle by the wires of others, behind the same gates.

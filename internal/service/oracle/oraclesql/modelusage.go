@@ -3,42 +3,104 @@ package oraclesql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 )
 
 var _ usage.Store = (*Store)(nil)
 
-// AddUsage adds sums of calls to those that are there.
+// counted are the columns that are added up.
+var counted = []string{
+	"messages", "calls", "failed", "input", "cached", "output", "reasoning", "cost_micros", "first_ms", "firsts",
+}
+
+// sums are a row's values of those columns.
+func sums(r usage.Row) []any {
+	u := r.Usage
+	return []any{
+		r.Messages, r.Calls, r.Failed, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.CostMicros,
+		r.FirstMS, r.Firsts,
+	}
+}
+
+// AddUsage adds sums of calls to those that are there: of people, of days and of months,
+// all or none.
 func (st *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	args, values := make([]any, 0, len(rows)*13), make([]string, 0, len(rows))
+	people := adding{table: "oracle_model_usage", keys: []string{"day", "owner", "model", "source"}, sums: counted}
+	days := adding{table: "oracle_day_usage", keys: []string{"day", "model", "source"}, sums: counted}
+	months := adding{
+		table: "oracle_month_usage", keys: []string{"month", "owner"}, sums: []string{"messages", "calls", "tokens", "cost_micros"},
+	}
 	for _, r := range rows {
-		n := len(args)
-		marks := make([]string, 13)
-		for i := range marks {
-			marks[i] = fmt.Sprintf("$%d", n+i+1)
-		}
-		values = append(values, "("+strings.Join(marks, ", ")+")")
+		people.add([]any{r.Day, r.Owner, r.Model, r.Source}, sums(r))
+	}
+	day := func(r usage.Row) usage.Row { return usage.Row{Day: r.Day, Model: r.Model, Source: r.Source} }
+	for _, r := range summed(rows, day) {
+		days.add([]any{r.Day, r.Model, r.Source}, sums(r))
+	}
+	month := func(r usage.Row) usage.Row { return usage.Row{Day: oracle.MonthOf(r.Day), Owner: r.Owner} }
+	for _, r := range summed(rows, month) {
 		u := r.Usage
-		args = append(args, r.Day, r.Owner, r.Model, r.Source, r.Calls, r.Failed, u.InputTokens, u.CachedTokens,
-			u.OutputTokens, u.ReasoningTokens, u.CostMicros, r.FirstMS, r.Firsts)
+		months.add([]any{r.Day, r.Owner}, []any{r.Messages, r.Calls, u.InputTokens + u.OutputTokens, u.CostMicros})
 	}
-	_, err := st.db.WriteOne(sqldb.Later(ctx), `INSERT INTO oracle_model_usage
-		(day, owner, model, source, calls, failed, input, cached, output, reasoning, cost_micros, first_ms, firsts) VALUES `+strings.Join(values, ", ")+`
-		ON CONFLICT (day, owner, model, source) DO UPDATE SET calls = oracle_model_usage.calls + excluded.calls, failed = oracle_model_usage.failed + excluded.failed,
-		input = oracle_model_usage.input + excluded.input, cached = oracle_model_usage.cached + excluded.cached,
-		output = oracle_model_usage.output + excluded.output, reasoning = oracle_model_usage.reasoning + excluded.reasoning,
-		cost_micros = oracle_model_usage.cost_micros + excluded.cost_micros,
-		first_ms = oracle_model_usage.first_ms + excluded.first_ms, firsts = oracle_model_usage.firsts + excluded.firsts`, args...)
-	if err != nil {
-		return fmt.Errorf("add usage: %w", err)
+	return st.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
+		for _, a := range []adding{people, days, months} {
+			if _, err := tx.ExecContext(ctx, a.text(), a.args...); err != nil {
+				return fmt.Errorf("add usage to %s: %w", a.table, err)
+			}
+		}
+		return nil
+	})
+}
+
+// summed adds rows up that become the same, in one order for all nodes, so that none
+// waits for another in a circle.
+func summed(rows []usage.Row, as func(usage.Row) usage.Row) []usage.Row {
+	all := map[usage.Row]usage.Row{}
+	for _, r := range rows {
+		all[as(r)] = all[as(r)].Add(r)
 	}
-	return nil
+	out := make([]usage.Row, 0, len(all))
+	for k, r := range all {
+		r.Day, r.Owner, r.Model, r.Source = k.Day, k.Owner, k.Model, k.Source
+		out = append(out, r)
+	}
+	slices.SortFunc(out, usage.Row.Compare)
+	return out
+}
+
+// adding is a statement that adds rows to those that have the same keys.
+type adding struct {
+	table      string
+	keys, sums []string
+	values     []string
+	args       []any
+}
+
+func (a *adding) add(keys, sums []any) {
+	marks := make([]string, len(keys)+len(sums))
+	for i := range marks {
+		marks[i] = fmt.Sprintf("$%d", len(a.args)+i+1)
+	}
+	a.values = append(a.values, "("+strings.Join(marks, ", ")+")")
+	a.args = append(append(a.args, keys...), sums...)
+}
+
+func (a *adding) text() string {
+	set := make([]string, len(a.sums))
+	for i, column := range a.sums {
+		set[i] = fmt.Sprintf("%[1]s = %[2]s.%[1]s + excluded.%[1]s", column, a.table)
+	}
+	keys := strings.Join(a.keys, ", ")
+	return fmt.Sprintf(`INSERT INTO %s (%s, %s) VALUES %s ON CONFLICT (%s) DO UPDATE SET %s`, a.table, keys,
+		strings.Join(a.sums, ", "), strings.Join(a.values, ", "), keys, strings.Join(set, ", "))
 }
 
 // maxUsageRows bounds an answer.
@@ -53,7 +115,8 @@ var dimensions = []struct {
 	{usage.ByDay, "day", "0"}, {usage.ByUser, "owner", "''"}, {usage.ByModel, "model", "''"}, {usage.BySource, "source", "''"},
 }
 
-// Usage sums calls up.
+// Usage sums calls up: from the rows of people where somebody asks about them, from
+// those of days otherwise, of which there are no more when more people ask.
 func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) {
 	var columns, group []string
 	for _, d := range dimensions {
@@ -74,11 +137,15 @@ func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) 
 		}
 	}
 	var sums []string
-	for _, column := range []string{"calls", "failed", "input", "cached", "output", "reasoning", "cost_micros", "first_ms", "firsts"} {
+	for _, column := range counted {
 		sums = append(sums, `CAST(SUM(`+column+`) AS BIGINT)`) // PostgreSQL adds up to numerics
 	}
+	table := "oracle_day_usage"
+	if q.Owner != "" || slices.Contains(q.By, usage.ByUser) {
+		table = "oracle_model_usage"
+	}
 	text := `SELECT ` + strings.Join(columns, ", ") + `, ` + strings.Join(sums, ", ") + `
-		FROM oracle_model_usage WHERE ` + where
+		FROM ` + table + ` WHERE ` + where
 	if len(group) > 0 {
 		list := strings.Join(group, ", ")
 		text += ` GROUP BY ` + list + ` ORDER BY ` + list
@@ -92,9 +159,22 @@ func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) 
 	return collect(rows, func(row scanner) (usage.Row, error) {
 		var r usage.Row
 		u := &r.Usage
-		err := row.Scan(&r.Day, &r.Owner, &r.Model, &r.Source, &r.Calls, &r.Failed, &u.InputTokens, &u.CachedTokens,
-			&u.OutputTokens, &u.ReasoningTokens, &u.CostMicros, &r.FirstMS, &r.Firsts)
+		err := row.Scan(&r.Day, &r.Owner, &r.Model, &r.Source, &r.Messages, &r.Calls, &r.Failed, &u.InputTokens,
+			&u.CachedTokens, &u.OutputTokens, &u.ReasoningTokens, &u.CostMicros, &r.FirstMS, &r.Firsts)
 		return r, err
+	})
+}
+
+// Spenders lists who spent most in a month.
+func (st *Store) Spenders(ctx context.Context, month int64, limit int) ([]usage.Spender, error) {
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT owner, messages, calls, tokens, cost_micros FROM oracle_month_usage
+		WHERE month = $1 ORDER BY cost_micros DESC, tokens DESC, owner LIMIT $2`, month, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list spenders: %w", err)
+	}
+	return collect(rows, func(row scanner) (s usage.Spender, err error) {
+		err = row.Scan(&s.Owner, &s.Messages, &s.Calls, &s.Tokens, &s.CostMicros)
+		return s, err
 	})
 }
 

@@ -58,6 +58,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("versions", func(t *testing.T) { t.Parallel(); testVersions(t, open(t)) })
 	t.Run("feedback", func(t *testing.T) { t.Parallel(); testFeedback(t, open(t)) })
 	t.Run("usage", func(t *testing.T) { t.Parallel(); testUsage(t, open(t)) })
+	t.Run("spenders", func(t *testing.T) { t.Parallel(); testSpenders(t, open(t)) })
 	t.Run("pruning", func(t *testing.T) { t.Parallel(); testPrune(t, open(t)) })
 	t.Run("plugin keys", func(t *testing.T) { t.Parallel(); testKeys(t, open(t)) })
 }

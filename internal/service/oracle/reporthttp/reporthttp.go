@@ -22,12 +22,21 @@ type Feedback interface {
 // Usage sums up what models were asked; *oraclesql.Store.
 type Usage interface {
 	Usage(ctx context.Context, q usage.Query) ([]usage.Row, error)
+	Spenders(ctx context.Context, month int64, limit int) ([]usage.Spender, error)
+}
+
+// Credits tells what accounts were granted and what they spent on each day, by its
+// number: a plugin that keeps accounts.
+type Credits interface {
+	CreditDays(ctx context.Context, from, to int64) (granted, spent map[int64]int64, err error)
 }
 
 // Deps is what the surface serves.
 type Deps struct {
 	Feedback Feedback
 	Usage    Usage
+	// Credits is nil where turns cost nothing.
+	Credits Credits
 	// Authenticate wraps the routes that need a caller.
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
@@ -76,7 +85,8 @@ func days() []httpserver.Param {
 }
 
 const (
-	dayLayout = "2006-01-02"
+	dayLayout   = "2006-01-02"
+	monthLayout = "2006-01"
 	// usualDays is how many days are shown when nobody says how many.
 	usualDays = 30
 	// maxDays bounds a question.

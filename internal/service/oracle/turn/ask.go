@@ -14,8 +14,11 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// Meter counts requests to models; *usage.Recorder is one.
-type Meter interface{ Add(c usage.Call) }
+// Meter counts requests to models and what people said; *usage.Recorder is one.
+type Meter interface {
+	Add(c usage.Call)
+	AddMessage(m usage.Message)
+}
 
 // purposeSubAgent is why sub-agents ask a model.
 const purposeSubAgent = "sub-agent"

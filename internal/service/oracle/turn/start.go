@@ -159,6 +159,10 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 // Ended tells the plugins and open pages how a run ended: see run.Config.
 func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	w.remember(r, result)
+	// What never came to a model was not answered by one.
+	if w.deps.Meter != nil && result.Model != "" {
+		w.deps.Meter.AddMessage(usage.Message{At: time.Now(), Owner: r.Owner, Model: result.Model, Source: r.Request.Origin})
+	}
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
 	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to,
 		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})

@@ -1,5 +1,5 @@
 // Package usage counts what models were asked and what it cost, by day, user,
-// model and source.
+// model and source, and who spends most, by month.
 //
 // It promises that counting never makes a turn wait, that what was counted is
 // written within a second and at a stop in any case, and that what the database
@@ -7,7 +7,7 @@
 // loses the counts of its last second, while budgets, credits and limits per day
 // are charged by themselves before an answer goes on.
 //
-// Decision: ADR 0171.
+// Decisions: ADR 0171, ADR 0279.
 package usage
 
 import (
@@ -46,12 +46,23 @@ type Call struct {
 	Failed bool
 }
 
+// Message is something that somebody said and that was answered, or tried to be.
+type Message struct {
+	At     time.Time
+	Owner  string
+	Model  string
+	Source string
+}
+
 // Row is a sum of calls. Fields by which nobody grouped are empty.
 type Row struct {
 	Day    int64
 	Owner  string
 	Model  string
 	Source string
+	// Messages is what people said; a message makes one call or many.
+	Messages int64
+
 	Calls  int64
 	Failed int64
 	Usage  plugin.Usage
@@ -63,10 +74,29 @@ type Row struct {
 // Add returns the sum of two rows, without their fields to group by.
 func (r Row) Add(o Row) Row {
 	return Row{
-		Calls: r.Calls + o.Calls, Failed: r.Failed + o.Failed, Usage: r.Usage.Add(o.Usage), FirstMS: r.FirstMS + o.FirstMS,
+		Messages: r.Messages + o.Messages,
+		Calls:    r.Calls + o.Calls, Failed: r.Failed + o.Failed, Usage: r.Usage.Add(o.Usage), FirstMS: r.FirstMS + o.FirstMS,
 		Firsts: r.Firsts + o.Firsts,
 	}
 }
+
+// Compare orders rows by what they are grouped by.
+func (r Row) Compare(o Row) int {
+	return cmp.Or(cmp.Compare(r.Day, o.Day), cmp.Compare(r.Owner, o.Owner), cmp.Compare(r.Model, o.Model),
+		cmp.Compare(r.Source, o.Source))
+}
+
+// Spender is what somebody used in a month.
+type Spender struct {
+	Owner      string
+	Messages   int64
+	Calls      int64
+	Tokens     int64
+	CostMicros int64
+}
+
+// MaxSpenders bounds a list of them.
+const MaxSpenders = 100
 
 // Dimension is something to group by.
 type Dimension string
@@ -111,6 +141,9 @@ type Store interface {
 	AddUsage(ctx context.Context, rows []Row) error
 	// Usage sums up, in the order of the dimensions.
 	Usage(ctx context.Context, q Query) ([]Row, error)
+	// Spenders lists who spent most in the month that begins with a day: by cost, then by
+	// tokens.
+	Spenders(ctx context.Context, month int64, limit int) ([]Spender, error)
 }
 
 const (
@@ -164,6 +197,15 @@ func (r *Recorder) Add(c Call) {
 	r.add(row)
 }
 
+// AddMessage counts a message.
+func (r *Recorder) AddMessage(m Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(Row{
+		Day: oracle.DayOf(m.At), Owner: m.Owner, Model: m.Model, Source: cmp.Or(m.Source, SourceOracle), Messages: 1,
+	})
+}
+
 func (r *Recorder) add(row Row) {
 	k := key{row.Day, row.Owner, row.Model, row.Source}
 	sum, ok := r.rows[k]
@@ -208,10 +250,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		rows = append(rows, row)
 	}
 	// One order for all nodes, so that none waits for another in a circle.
-	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Model, b.Model),
-			cmp.Compare(a.Source, b.Source))
-	})
+	slices.SortFunc(rows, Row.Compare)
 	var failed error
 	for some := range slices.Chunk(rows, batch) {
 		if err := r.store.AddUsage(ctx, some); err != nil {

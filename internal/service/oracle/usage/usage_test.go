@@ -31,6 +31,8 @@ func (l *ledger) AddUsage(_ context.Context, rows []usage.Row) error {
 
 func (l *ledger) Usage(context.Context, usage.Query) ([]usage.Row, error) { return l.rows, nil }
 
+func (*ledger) Spenders(context.Context, int64, int) ([]usage.Spender, error) { return nil, nil }
+
 // Calls are added up, and what could not be written is written later, once.
 func TestRecorder(t *testing.T) {
 	t.Parallel()
@@ -44,6 +46,8 @@ func TestRecorder(t *testing.T) {
 	}
 	r.Add(usage.Call{At: at, Owner: "a", Model: "m", Usage: spent, Failed: true})
 	r.Add(usage.Call{At: at.Add(time.Minute), Owner: "a", Model: "m", Source: usage.SourceFace})
+	r.AddMessage(usage.Message{At: at, Owner: "a", Model: "m"})
+	r.AddMessage(usage.Message{At: at.Add(time.Minute), Owner: "a", Model: "m", Source: usage.SourceFace})
 	l.away = false
 	for range 2 {
 		if err := r.Flush(t.Context()); err != nil {
@@ -52,8 +56,9 @@ func TestRecorder(t *testing.T) {
 	}
 	day := oracle.DayOf(at)
 	want := []usage.Row{
-		{Day: day, Owner: "a", Model: "m", Source: "oracle", Calls: 2, Failed: 1, Usage: spent.Add(spent), FirstMS: 200, Firsts: 1},
-		{Day: day + 1, Owner: "a", Model: "m", Source: "face", Calls: 1},
+		{Day: day, Owner: "a", Model: "m", Source: "oracle", Messages: 1, Calls: 2, Failed: 1,
+			Usage: spent.Add(spent), FirstMS: 200, Firsts: 1},
+		{Day: day + 1, Owner: "a", Model: "m", Source: "face", Messages: 1, Calls: 1},
 	}
 	if d := cmp.Diff(want, l.rows); d != "" {
 		t.Errorf("written (-want +got):\n%s", d)

@@ -34,6 +34,12 @@ var steps = func() (names [len(ladder)]string) {
 	return names
 }()
 
+// Day is how many sessions began on a day of UTC.
+type Day struct {
+	Day   string `json:"day"`
+	Begun int64  `json:"begun"`
+}
+
 // Sessions is how sessions went. Those that are under way are in none but Begun.
 type Sessions struct {
 	Begun     int64 `json:"begun"`

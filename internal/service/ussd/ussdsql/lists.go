@@ -191,3 +191,23 @@ func (s *Store) Counts(ctx context.Context, fromDay string) (_ map[ussdcount.Cou
 	}
 	return out, wrap("read counts", rows.Err())
 }
+
+// Begun returns how many sessions began on each day from one on.
+func (s *Store) Begun(ctx context.Context, fromDay string) (_ map[string]int64, err error) {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT day, CAST(SUM(n) AS BIGINT) FROM ussd_counts
+		WHERE kind = $1 AND day >= $2 GROUP BY day`, ussdcount.CountBegun, fromDay)
+	if err != nil {
+		return nil, fmt.Errorf("read days: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out := map[string]int64{}
+	for rows.Next() {
+		var day string
+		var n int64
+		if err := rows.Scan(&day, &n); err != nil {
+			return nil, fmt.Errorf("read days: %w", err)
+		}
+		out[day] = n
+	}
+	return out, wrap("read days", rows.Err())
+}

@@ -1,5 +1,5 @@
 // Package ussdcounthttp shows operators the figures of telephones and of text
-// messages, on one route. It names no number and no caller.
+// messages, and how many sessions began on each day. It names no number and no caller.
 package ussdcounthttp
 
 import (
@@ -21,6 +21,8 @@ import (
 type Deps struct {
 	// Counts returns the counts of the last days, today included.
 	Counts func(ctx context.Context, days int) (map[ussdcount.Count]int64, error)
+	// Begun returns how many sessions began on each day from one on.
+	Begun func(ctx context.Context, fromDay string) (map[string]int64, error)
 	// Totals adds up the text messages since a time.
 	Totals func(ctx context.Context, since time.Time) ([]ussdsms.Total, error)
 	Now    func() time.Time
@@ -50,32 +52,74 @@ type Report struct {
 	Spend    []Spend    `json:"spend"`
 }
 
+// DayList is the body of GET /operator/ussd/days.
+type DayList struct {
+	Days []ussdcount.Day `json:"days" jsonschema:"the oldest first, each day of UTC, also those without sessions"`
+}
+
 const (
 	defaultDays = 7
 	maxDays     = 90
 )
 
-// Surface returns the route.
+// Surface returns the routes.
 func Surface(d Deps) httpserver.Surface {
 	return httpserver.Surface{Name: "ussd figures", Doc: "Figures of telephones, for operators.", Routes: []httpserver.Route{{
 		Method: http.MethodGet, Pattern: "/operator/ussd/figures", Summary: "How telephones are served",
 		Doc: "Sessions, where they are left, how soon each gateway is answered, what requests were refused for, and what text messages cost. " +
 			"Days are those of UTC; what nodes counted in the last seconds may be missing.",
 		Auth: httpserver.Operator, Tags: []string{"USSD, for operators"},
-		Params:  []httpserver.Param{{Name: "days", In: "query", Schema: 0, Doc: "how many days back, 1 to 90; 7 when not given"}},
+		Params:  daysParam(),
 		Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Report{}}, {Status: http.StatusBadRequest, Doc: "days is out of its range"}},
 		Handler: d.figures,
+	}, {
+		Method: http.MethodGet, Pattern: "/operator/ussd/days", Summary: "Telephone sessions of each day",
+		Doc:  "How many began. Days are those of UTC; what nodes counted in the last seconds may be missing.",
+		Auth: httpserver.Operator, Tags: []string{"USSD, for operators"}, Params: daysParam(),
+		Replies: []httpserver.Reply{{Status: http.StatusOK, Body: DayList{}}, {Status: http.StatusBadRequest, Doc: "days is out of its range"}},
+		Handler: d.days,
 	}}}
 }
 
+func daysParam() []httpserver.Param {
+	return []httpserver.Param{{Name: "days", In: "query", Schema: 0, Doc: "how many days back, 1 to 90; 7 when not given", Example: defaultDays}}
+}
+
+// daysOf reads how many days a request asks about.
+func daysOf(r *http.Request) (int, error) {
+	given := r.URL.Query().Get("days")
+	if given == "" {
+		return defaultDays, nil
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil || n < 1 || n > maxDays {
+		return 0, fault.Newf(fault.Invalid, "days must be a number from 1 to %d", maxDays)
+	}
+	return n, nil
+}
+
+func (d Deps) days(w http.ResponseWriter, r *http.Request) error {
+	days, err := daysOf(r)
+	if err != nil {
+		return err
+	}
+	first := d.Now().UTC().AddDate(0, 0, 1-days)
+	begun, err := d.Begun(r.Context(), first.Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	list := DayList{Days: make([]ussdcount.Day, days)}
+	for i := range list.Days {
+		day := first.AddDate(0, 0, i).Format(time.DateOnly)
+		list.Days[i] = ussdcount.Day{Day: day, Begun: begun[day]}
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, list)
+}
+
 func (d Deps) figures(w http.ResponseWriter, r *http.Request) error {
-	days := defaultDays
-	if given := r.URL.Query().Get("days"); given != "" {
-		n, err := strconv.Atoi(given)
-		if err != nil || n < 1 || n > maxDays {
-			return fault.Newf(fault.Invalid, "days must be a number from 1 to %d", maxDays)
-		}
-		days = n
+	days, err := daysOf(r)
+	if err != nil {
+		return err
 	}
 	counts, err := d.Counts(r.Context(), days)
 	if err != nil {

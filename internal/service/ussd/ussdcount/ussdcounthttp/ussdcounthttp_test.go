@@ -2,6 +2,7 @@ package ussdcounthttp_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,14 +22,15 @@ const token = "operator-token-of-a-test"
 // What telephones did is in the figures at once, with nobody's number.
 func TestFiguresOfTelephones(t *testing.T) {
 	t.Parallel()
-	svc := ussdtest.Service(t, ussdsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), ussdsql.Migrations())))
+	store := ussdsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), ussdsql.Migrations()))
+	svc, now := ussdtest.Service(t, store), time.Now().UTC()
 	server, err := httpserver.New(httpserver.Config{OperatorToken: token})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var since time.Time
 	if err := server.Mount(ussdcounthttp.Surface(ussdcounthttp.Deps{
-		Counts: svc.Counts, Now: func() time.Time { return time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC) },
+		Counts: svc.Counts, Begun: store.Begun, Now: func() time.Time { return now },
 		Totals: func(_ context.Context, from time.Time) ([]ussdsms.Total, error) {
 			since = from
 			return []ussdsms.Total{
@@ -60,15 +62,25 @@ func TestFiguresOfTelephones(t *testing.T) {
 			t.Errorf("%d: %s lacks %s", status, body, want)
 		}
 	}
-	if strings.Contains(body, "26097") || !since.Equal(time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)) {
+	if strings.Contains(body, "26097") || !since.Equal(now.Truncate(24*time.Hour).AddDate(0, 0, -1)) {
 		t.Errorf("since %v: %s", since, body)
 	}
-	for _, days := range []string{"0", "91", "x"} {
-		if status, _ := get("/operator/ussd/figures?days="+days, token); status != http.StatusBadRequest {
-			t.Errorf("%s: %d", days, status)
-		}
+	status, body = get("/operator/ussd/days?days=3", token)
+	day := func(back, begun int) string {
+		return fmt.Sprintf(`{"day":%q,"begun":%d}`, now.AddDate(0, 0, -back).Format(time.DateOnly), begun)
 	}
-	if status, _ := get("/operator/ussd/figures", "wrong"); status == http.StatusOK {
-		t.Error("a stranger saw figures")
+	if want := `{"days":[` + day(2, 0) + "," + day(1, 0) + "," + day(0, 2) + "]}"; status != http.StatusOK ||
+		strings.TrimSpace(body) != want {
+		t.Errorf("%d: %s, want %s", status, body, want)
+	}
+	for _, path := range []string{"/operator/ussd/figures", "/operator/ussd/days"} {
+		for _, days := range []string{"0", "91", "x"} {
+			if status, _ := get(path+"?days="+days, token); status != http.StatusBadRequest {
+				t.Errorf("%s %s: %d", path, days, status)
+			}
+		}
+		if status, _ := get(path, "wrong"); status == http.StatusOK {
+			t.Errorf("a stranger saw %s", path)
+		}
 	}
 }

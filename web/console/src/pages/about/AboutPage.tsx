@@ -6,10 +6,12 @@ import { forgetKey, type KeptKey } from "../../identity/vault";
 import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
+import { useFeatures } from "../../shell/features";
 import { ago, duration } from "../../shell/format";
 import { LanguageMenu } from "../../shell/LanguageMenu";
 import { Problem } from "../../shell/Problem";
 import { KeyCopy } from "./KeyCopy";
+import { LostKeyCard } from "./LostKeyCard";
 import { say } from "../../words";
 
 interface Health {
@@ -23,6 +25,7 @@ interface Health {
 /** Who you are, what you talk to, and how it is. */
 export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSignOut: () => void }) {
   const { key, serviceDid } = useSession();
+  const { services } = useFeatures();
   const { data: health } = useAsked({
     queryKey: ["health"],
     queryFn: async () => (await (await fetch("/health")).json()) as Health,
@@ -55,6 +58,7 @@ export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSign
               {say("about.signOutHint")}
             </Confirm>
           )}
+          {services.includes("ussd") && <LostKeyCard />}
           <Allowed />
           <LanguageMenu />
         </div>

@@ -8,6 +8,7 @@ import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { say } from "../../words";
 import { ask, useLook } from "./api";
+import { KeyRequestsCard } from "./KeyRequestsCard";
 
 interface Lock {
   account: string;
@@ -111,6 +112,7 @@ export function AccountsView() {
           </button>
         </form>
       </div>
+      <KeyRequestsCard />
     </div>
   );
 }

@@ -27,6 +27,10 @@ const MenuEditor = lazy(
   async () => (await Promise.all([import("./menu/MenuEditor"), loadWords("menu")]))[0],
 );
 
+const UsageView = lazy(
+  async () => (await Promise.all([import("./usage/UsageView"), loadWords("usage")]))[0],
+);
+
 interface View {
   path: string;
   title: Key;
@@ -64,6 +68,16 @@ const views: View[] = [
     page: () => <KnowledgeView />,
   },
   { path: "people", title: "operator.people", page: () => <PeopleView /> },
+  {
+    path: "usage",
+    title: "operator.usage",
+    service: "oracle",
+    page: () => (
+      <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
+        <UsageView />
+      </Suspense>
+    ),
+  },
   { path: "plugins", title: "operator.plugins", page: () => <PluginsView /> },
   { path: "settings", title: "operator.settings", page: () => <SettingsView /> },
   { path: "backups", title: "operator.backups", page: () => <BackupsView /> },
