@@ -40,9 +40,9 @@ type Ship struct{ *replica.Shipper }
 // Given reports whether the settings ask for a replica.
 func Given(s *config.Settings) bool { return s.Storage.Replica.Given() }
 
-// Place opens the place of a replica. Alone says that no other process uses it.
-func Place(at config.URL, s *config.Settings, alone bool) (blob.Store, error) {
-	return stores.Place("REPLICA_URL", at, s, alone)
+// Place opens the place of a replica. Writes says that this process is to write there.
+func Place(at config.URL, s *config.Settings, writes bool) (blob.Store, error) {
+	return stores.Place("REPLICA_URL", at, s, writes)
 }
 
 // Guard refuses to begin a new deployment beside the replica of one that was lost:
