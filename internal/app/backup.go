@@ -73,6 +73,9 @@ func RestoreReplica(ctx context.Context, opt Options, from config.URL,
 	if want.From, err = shipping.Place(from, s, false); err != nil {
 		return replica.Restored{}, err
 	}
+	if err := shipping.Expect(s, &want); err != nil {
+		return replica.Restored{}, err
+	}
 	r := &resources{log: opt.Log}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.openToRestore(ctx, s); err != nil {

@@ -65,7 +65,7 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 		return nil // the services' tables may not be there yet, or nothing can be opened
 	}
 	under, err := keysleft.Find(ctx, r.db, s, nil)
-	e.report("keys", under, err, keysleft.Remedy)
+	e.report("keys", under, err, keysleft.RemedyOf(err))
 	if known, err := knowledgekit.ExamineEmbeddings(ctx, r.db, s.Knowledge); known != "" || err != nil {
 		e.report("embeddings", known, err, "check EMBEDDINGS_URL, EMBEDDINGS_KEY and EMBEDDINGS_MODEL, and that the service runs")
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/replicacli"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -24,7 +25,7 @@ func backupCommand() command {
 
 func restoreCommand() command {
 	return command{
-		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] FILE|-|--from URL [--at TIME]",
+		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] FILE|-|--from URL [--at TIME] [--signer DID] [--unsigned]",
 		summary: "fill an empty data folder or fleet from an archive, or a folder from a replica", run: runRestore,
 	}
 }
@@ -131,14 +132,14 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("restore", s)
 	var how unlockFlags
 	how.register(fs)
-	var place replicaFlags
-	place.register(fs)
+	var place replicacli.Flags
+	place.Register(fs)
 	opt, path, err := archiveOptions(fs, args, s)
 	if err != nil {
 		return err
 	}
-	if place.given() {
-		return place.restore(ctx, opt, path, &how, s)
+	if place.Given() {
+		return restoreReplica(ctx, &place, opt, path, &how, s)
 	}
 	from := s.In
 	if path != "-" {

@@ -37,6 +37,8 @@ func TestADeletedDataFolderIsRestoredFromItsReplica(t *testing.T) {
 	}
 }
 
+var signedBy = regexp.MustCompile(`did:key:z[0-9A-Za-z]+`)
+
 var recipient = regexp.MustCompile(`age1[0-9a-z]{58}`)
 
 // newBackupKey makes a key by the command line, as operators do.
@@ -105,6 +107,11 @@ func replicaIsRestored(t *testing.T, place string, env []string) {
 	covered(t, w, time.Now())
 	sure := len(acknowledged)
 	write()
+	status, _ := Run(t, w.Env, "replica", "status")
+	signer := signedBy.FindString(status)
+	if signer == "" {
+		t.Errorf("replica status does not say who signs:\n%s", status)
+	}
 	w.Node(0).Kill()
 	if err := os.RemoveAll(w.Data); err != nil {
 		t.Fatal(err)
@@ -120,7 +127,19 @@ func replicaIsRestored(t *testing.T, place string, env []string) {
 	if text, code := Run(t, w.Env, "restore", "--identity", wrong, "--from", place); code == 0 || !strings.Contains(text, "not encrypted for this key") {
 		t.Errorf("restore with another key: exit %d\n%s", code, text)
 	}
-	if text, code := Run(t, w.Env, "restore", "--identity", key, "--from", place); code != 0 {
+	stranger, err := did.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, code := Run(t, w.Env, "restore", "--identity", key, "--from", place, "--signer", string(stranger.DID()))
+	if code == 0 || !strings.Contains(text, "is signed by "+signer) {
+		t.Errorf("restore of another's replica: exit %d\n%s", code, text)
+	}
+	if err := os.RemoveAll(w.Data); err != nil {
+		t.Fatal(err)
+	}
+	text, code = Run(t, w.Env, "restore", "--identity", key, "--from", place, "--signer", signer)
+	if code != 0 || !strings.Contains(text, "The replica is signed by "+signer) {
 		t.Fatalf("restore: exit %d\n%s", code, text)
 	}
 	if text, code := Run(t, w.Env, "doctor", "--deep"); code != 0 {

@@ -23,11 +23,22 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
-// Remedy is what to do about keys that were not given.
-const Remedy = "give the former keys back (FILES_MASTER_KEYS_OLD, PIN_ENCRYPTION_KEYS_OLD), run `castalia rotate-keys`, and only then drop them"
+// remedy is what to do about keys that were not given.
+const remedy = "give the former keys back (FILES_MASTER_KEYS_OLD, PIN_ENCRYPTION_KEYS_OLD), run `castalia rotate-keys`, and only then drop them"
 
-// Find returns what is true of the keys, in words; the error is about what is under keys
-// that were not given. serves says which services have tables; nil: all.
+// RemedyOf is what to do about an error of Find.
+func RemedyOf(err error) string {
+	if errors.Is(err, ErrMissing) {
+		return remedy
+	}
+	return "check the database, and ask again"
+}
+
+// ErrMissing is about what is under keys that were not given.
+var ErrMissing = errors.New("under keys that were not given")
+
+// Find returns what is true of the keys, in words, or ErrMissing; any other error says
+// that it could not be found out. serves says which services have tables; nil: all.
 func Find(ctx context.Context, db *sqldb.DB, s *config.Settings, serves func(service string) bool) (string, error) {
 	files, err := keyring.FilesOf(db, s)
 	if err != nil {
@@ -77,7 +88,7 @@ func Find(ctx context.Context, db *sqldb.DB, s *config.Settings, serves func(ser
 	}
 	switch {
 	case len(missing) > 0:
-		return "", errors.New(names(missing) + " are under keys that were not given")
+		return "", fmt.Errorf("%s are %w", names(missing), ErrMissing)
 	case len(earlier) > 0:
 		return names(earlier) + " are under an earlier key: run `castalia rotate-keys` before it is dropped", nil
 	}
@@ -100,14 +111,24 @@ func names(of map[string]bool) string {
 func Causes(ctx context.Context, db *sqldb.DB, s *config.Settings, serves func(service string) bool,
 	log *slog.Logger,
 ) causes.Part {
-	look := func(ctx context.Context) []string {
+	switch _, err := Find(ctx, db, s, serves); {
+	case errors.Is(err, ErrMissing):
+		log.Error("some of what is stored cannot be opened", slog.String("event", "key.missing"), slog.String("cause", told(err)))
+	case err != nil:
+		log.Warn("whether a key is missing could not be found out", slog.String("event", "key.unknown"), slog.Any("error", err))
+	}
+	return causes.Part{Name: "keys", Costly: true, Look: func(ctx context.Context) []string {
 		if _, err := Find(ctx, db, s, serves); err != nil {
-			return []string{err.Error() + "; " + Remedy}
+			return []string{told(err)}
 		}
 		return nil
+	}}
+}
+
+// told is what operators hear.
+func told(err error) string {
+	if errors.Is(err, ErrMissing) {
+		return err.Error() + "; " + remedy
 	}
-	for _, text := range look(ctx) {
-		log.Error("some of what is stored cannot be opened", slog.String("event", "key.missing"), slog.String("cause", text))
-	}
-	return causes.Part{Name: "keys", Costly: true, Look: look}
+	return "whether a key is missing could not be found out: " + err.Error()
 }

@@ -113,7 +113,7 @@ func exportsOf(s *config.Settings) (*retention.Exports, error) {
 	if err != nil {
 		return nil, fmt.Errorf("RETENTION_EXPORT_RECIPIENTS: %w", err)
 	}
-	store, err := stores.Place("RETENTION_EXPORT_URL", at, s, !s.Storage.Database.Given())
+	store, err := stores.Place("RETENTION_EXPORT_URL", at, s, true)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,9 @@ type Ship struct{ *replica.Shipper }
 // Given reports whether the settings ask for a replica.
 func Given(s *config.Settings) bool { return s.Storage.Replica.Given() }
 
-// Place opens the place of a replica. Alone says that no other process uses it.
-func Place(at config.URL, s *config.Settings, alone bool) (blob.Store, error) {
-	return stores.Place("REPLICA_URL", at, s, alone)
+// Place opens the place of a replica. Writes says that this process is to write there.
+func Place(at config.URL, s *config.Settings, writes bool) (blob.Store, error) {
+	return stores.Place("REPLICA_URL", at, s, writes)
 }
 
 // Guard refuses to begin a new deployment beside the replica of one that was lost:
@@ -96,9 +96,14 @@ func Prepare(s *config.Settings, version string, log *slog.Logger) (*Ship, error
 	if err != nil {
 		return nil, err
 	}
+	signer, err := signerOf(s.Identity.OracleKey)
+	if err != nil {
+		return nil, err
+	}
 	ship, err := replica.Prepare(replica.Config{
 		To: to, Folder: s.Storage.Data, Database: stores.File(s), Deployment: Deployment(s), Program: version,
-		Lock: lock, Keys: keys, Retention: s.Storage.ReplicaRetention, Interval: s.Storage.ReplicaInterval, Log: log,
+		Lock: lock, Signer: replica.Signer{Name: string(signer.DID()), Sign: signer.Sign}, Keys: keys,
+		Retention: s.Storage.ReplicaRetention, Interval: s.Storage.ReplicaInterval, Log: log,
 	})
 	if err != nil {
 		return nil, err

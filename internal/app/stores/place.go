@@ -1,19 +1,25 @@
 package stores
 
 import (
+	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/config"
 )
 
-// Place opens a place outside of the deployment that a setting names. Alone says that no
-// other process uses it.
-func Place(setting string, at config.URL, s *config.Settings, alone bool) (blob.Store, error) {
+// stale is how old something half written is that nobody writes any more.
+const stale = 48 * time.Hour
+
+// Place opens a place outside of the deployment that a setting names. One that writes makes
+// its folder, and clears away what killed processes left there long ago.
+func Place(setting string, at config.URL, s *config.Settings, writes bool) (blob.Store, error) {
 	u, err := url.Parse(at.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("%s: it is no URL", setting)
@@ -25,10 +31,18 @@ func Place(setting string, at config.URL, s *config.Settings, alone bool) (blob.
 		return nil, fmt.Errorf("%s: given %s, allowed are file:///folder and s3://bucket/prefix", setting, at)
 	case inside(u.Path, s.Storage.Data):
 		return nil, fmt.Errorf("%s: %s is in the data folder, and would be lost with it", setting, u.Path)
-	case alone:
-		return blobdisk.New(u.Path)
 	}
-	return blobdisk.Beside(u.Path), nil
+	store := blobdisk.Beside(u.Path) // several settings, or several deployments, may name one folder
+	if !writes {
+		return store, nil
+	}
+	if err := os.MkdirAll(u.Path, 0o700); err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	if err := store.AbortStale(context.Background(), time.Now().Add(-stale)); err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	return store, nil
 }
 
 // inside reports whether a path is in a folder.

@@ -1,6 +1,7 @@
 package httpserver_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,5 +69,41 @@ func TestARoleCountsWhenTheBodyIsWhole(t *testing.T) {
 			changed != keeps {
 			t.Errorf("keeps the role %t: %d %s, changed %t", keeps, w.Code, w.Body, changed)
 		}
+	}
+}
+
+// Changes are noted, and so is who reads what viewers must not.
+func TestWhatIsNotForViewersIsNoted(t *testing.T) {
+	t.Parallel()
+	var noted []string
+	server, err := httpserver.New(httpserver.Config{
+		OperatorToken: "hush",
+		Audit: func(_ context.Context, _ httpserver.OperatorIdentity, act, _ string) (func(int), error) {
+			return func(status int) { noted = append(noted, fmt.Sprint(act, " ", status)) }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := func(w http.ResponseWriter, _ *http.Request) error { w.WriteHeader(http.StatusOK); return nil }
+	err = server.Mount(httpserver.Surface{Name: "x", Routes: []httpserver.Route{
+		{Method: http.MethodGet, Pattern: "/list", Auth: httpserver.Operator, Handler: done},
+		{Method: http.MethodGet, Pattern: "/archive", Auth: httpserver.Operator, Role: httpserver.Changer, Handler: done},
+		{Method: http.MethodPost, Pattern: "/make", Auth: httpserver.Operator, Handler: done},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ask := range []string{"GET /list", "GET /archive", "POST /make"} {
+		method, path, _ := strings.Cut(ask, " ")
+		r := httptest.NewRequest(method, path, http.NoBody)
+		r.Header.Set("Authorization", "Bearer hush")
+		w := httptest.NewRecorder()
+		if server.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", ask, w.Code, w.Body)
+		}
+	}
+	if got := strings.Join(noted, ", "); got != "GET /archive 200, POST /make 200" {
+		t.Errorf("noted: %s", got)
 	}
 }

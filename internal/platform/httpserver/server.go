@@ -402,10 +402,11 @@ func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (
 	return false, nil
 }
 
-// audit tells of a change that an operator asks for.
+// audit tells of a change that an operator asks for, and of what viewers must not read:
+// it is worth a note who did.
 func (s *Server) audit(x *exchange, r *http.Request, m *mounted) (err error) {
-	if s.cfg.Audit == nil || m.handler == nil || m.route.Asks || r.Method == http.MethodGet ||
-		r.Method == http.MethodHead {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if s.cfg.Audit == nil || m.handler == nil || m.route.Asks || reads && m.route.leastRole() == Viewer {
 		return nil
 	}
 	x.audited, err = s.cfg.Audit(r.Context(), x.operator, m.route.Method+" "+m.route.Pattern, r.URL.Path)

@@ -113,9 +113,11 @@ func (s *Shipper) claim(ctx context.Context) error {
 		at := s.state.At
 		begins.Continues = &at
 	} else {
-		s.state = state{Deployment: s.cfg.Deployment, At: mark{Generation: newest + 1}, Made: s.state.Made}
+		s.state = state{
+			Deployment: s.cfg.Deployment, Signer: s.cfg.Signer.Name, At: mark{Generation: newest + 1}, Made: s.state.Made,
+		}
 	}
-	body, err := sealStart(begins, s.cfg.Lock)
+	body, err := sealStart(begins, s.cfg.Signer, s.cfg.Lock)
 	if err != nil {
 		return err
 	}

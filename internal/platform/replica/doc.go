@@ -8,8 +8,8 @@
 // earlier one ended, when the log on the disk shows that nothing is missing, else it
 // begins with a base of its own. Each piece names the SHA-256 of the one before, so
 // that none can be left out, and the start of a generation holds the key that opens
-// its bases and pieces; who writes them cannot read them. Objects are sealed already
-// and are copied as they are.
+// its bases and pieces; who writes them cannot read them. A start is signed with the
+// deployment's key. Objects are sealed already and are copied as they are.
 //
 // It promises:
 //
@@ -22,8 +22,10 @@
 //   - Nothing is deleted from the place that a restore to a moment within the
 //     retention needs, nor an object that a record names.
 //
-// It refuses a place that holds another deployment. Times are those of the machine
+// It refuses a place that holds another deployment, and to restore what another key has
+// signed or nobody has, or pieces that were changed, exchanged or left out. That the newest
+// were deleted cannot be seen: the moment of what was restored tells. Times are those of the machine
 // that wrote, and always grow within a generation.
 //
-// Decision: ADR 0257.
+// Decisions: ADR 0257, ADR 0280.
 package replica

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -53,6 +52,8 @@ type start struct {
 	Keys       map[string][]byte `json:"keys,omitempty"`
 	// Continues is where this generation goes on; nil: it has a base of its own.
 	Continues *mark `json:"continues,omitempty"`
+
+	by string // who signed it
 }
 
 // mark is a place in a log.
@@ -184,19 +185,6 @@ func readJSON(from io.Reader, v any) error {
 		return fmt.Errorf("read head: %w", err)
 	}
 	return nil
-}
-
-// sealStart returns a start as it is stored.
-func sealStart(s start, lock archive.Lock) ([]byte, error) {
-	var out bytes.Buffer
-	w, err := seal(&out, lock)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(writeJSON(w, s), w.Close()); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
 }
 
 // writePages writes pages in the order of their numbers; page reads one.

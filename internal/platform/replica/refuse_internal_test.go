@@ -20,7 +20,7 @@ import (
 func (w *world) wanted(keys archive.Keys) Wanted {
 	return Wanted{
 		From: w.remote, Unlock: with(keys), Database: filepath.Join(w.t.TempDir(), sqldb.FileName), Objects: blobmem.New(),
-		PutKey: func(string, []byte) error { return nil },
+		Verify: verify, PutKey: func(string, []byte) error { return nil },
 	}
 }
 
@@ -126,7 +126,7 @@ func TestAGenerationThatContinuesItselfIsRefused(t *testing.T) {
 	t.Parallel()
 	w, _ := filled(t)
 	for _, on := range []int64{9, 10} {
-		body, err := sealStart(start{Format: format, Generation: 9, Continues: &mark{Generation: on}}, w.lock)
+		body, err := sealStart(start{Format: format, Generation: 9, Continues: &mark{Generation: on}}, w.signer, w.lock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestTwoProcessesDoNotMix(t *testing.T) {
 	t.Parallel()
 	w, r := filled(t)
 	// A copy of the folder is started elsewhere.
-	twin := &world{t: t, remote: w.remote, lock: w.lock, keys: w.keys, now: w.now, dir: t.TempDir()}
+	twin := &world{t: t, remote: w.remote, signer: w.signer, lock: w.lock, keys: w.keys, now: w.now, dir: t.TempDir()}
 	if err := os.CopyFS(twin.dir, os.DirFS(w.dir)); err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,7 @@ type world struct {
 	t      *testing.T
 	dir    string
 	remote *away
+	signer Signer
 	lock   archive.Lock
 	keys   archive.Keys
 	now    time.Time
@@ -69,6 +70,7 @@ func newWorld(t *testing.T, remote blob.Store) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, remote: &away{Store: remote}, now: time.Now(), dir: t.TempDir(), sums: []uint64{0}}
+	w.signer = newSigner("oracle")
 	if w.lock, err = archive.LockTo(recipient); err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +80,18 @@ func newWorld(t *testing.T, remote blob.Store) *world {
 	w.open()
 	t.Cleanup(w.drop)
 	return w
+}
+
+// newSigner is the key of a deployment.
+func newSigner(name string) Signer {
+	return Signer{name, func(text []byte) []byte { return []byte(name + sumOf(text)) }}
+}
+
+func verify(signer string, text, signature []byte) error {
+	if !bytes.Equal(newSigner(signer).Sign(text), signature) {
+		return errors.New("its signature is not good")
+	}
+	return nil
 }
 
 var demo = sqldb.Migrations{Service: "demo", FS: fstest.MapFS{"0001_first.sql": {Data: []byte(
@@ -90,7 +104,7 @@ func (w *world) open() {
 	w.t.Helper()
 	var err error
 	w.ship, err = Prepare(Config{
-		To: w.remote, Folder: w.dir, Database: w.database(), Deployment: "d1", Program: "test", Lock: w.lock,
+		To: w.remote, Folder: w.dir, Database: w.database(), Deployment: "d1", Program: "test", Lock: w.lock, Signer: w.signer,
 		Keys: map[string][]byte{"ORACLE_KEY": []byte("secret\n")}, Retention: time.Hour, Interval: time.Millisecond,
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now },
 	})
@@ -237,7 +251,8 @@ func (w *world) restore(at time.Time) (int, Restored) {
 	objects := blobmem.New()
 	keys := map[string]string{}
 	did, err := Restore(w.t.Context(), Wanted{
-		From: w.remote, Unlock: with(w.keys), At: at, Database: filepath.Join(dir, sqldb.FileName), Objects: objects,
+		From: w.remote, Unlock: with(w.keys), Signer: w.signer.Name, Verify: verify, At: at,
+		Database: filepath.Join(dir, sqldb.FileName), Objects: objects,
 		PutKey: func(name string, key []byte) error { keys[name] = string(key); return nil },
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package replica
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +18,24 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/blob"
 )
 
-// ahead is how many pieces are fetched before they are needed.
-const ahead = 8
+// ahead is how many pieces are fetched before they are needed, mostAhead how many bytes
+// of each.
+const (
+	ahead     = 8
+	mostAhead = 4 << 20
+)
 
 // Wanted is what a restore is to do.
 type Wanted struct {
 	From blob.Store
 	// Unlock returns what opens a replica.
 	Unlock func(archive.Locked) (archive.Keys, error)
+	// Signer is who must have written it; empty: whoever wrote the newest generation.
+	// Unsigned takes generations that nobody signed, as releases before wrote them. Verify
+	// says what is wrong with a signature.
+	Signer   string
+	Unsigned bool
+	Verify   func(signer string, text, signature []byte) error
 	// At is the moment to restore; zero: the newest.
 	At time.Time
 	// Database is where the file goes; it must not be there.
@@ -41,6 +53,7 @@ type Restored struct {
 	Pieces        int
 	Objects, Keys int
 	Program       string // that wrote it
+	Signer        string // who says so; empty: nobody
 }
 
 // path is how a state is reached: a base, and pieces behind it.
@@ -61,7 +74,7 @@ func Restore(ctx context.Context, w Wanted) (_ Restored, err error) {
 	for _, err := range w.Objects.List(ctx, "") {
 		return Restored{}, errors.Join(errors.New("the object store is not empty: a replica is restored into an empty place only"), err)
 	}
-	way, did, err := choose(ctx, w)
+	way, did, err := choose(ctx, &w)
 	if err != nil {
 		return did, err
 	}
@@ -95,7 +108,7 @@ func Restore(ctx context.Context, w Wanted) (_ Restored, err error) {
 }
 
 // choose finds the newest state, not after the wanted moment, that can be reached.
-func choose(ctx context.Context, w Wanted) (path, Restored, error) {
+func choose(ctx context.Context, w *Wanted) (path, Restored, error) {
 	var did Restored
 	var numbers []int64
 	for info, err := range w.From.List(ctx, startFolder) {
@@ -130,7 +143,7 @@ func choose(ctx context.Context, w Wanted) (path, Restored, error) {
 			return path{}, did, err
 		}
 		if ok {
-			did.Generation = g
+			did.Generation, did.Signer = g, starts[g].by
 			return way, did, nil
 		}
 		did.Passed = append(did.Passed, g)
@@ -143,7 +156,7 @@ func choose(ctx context.Context, w Wanted) (path, Restored, error) {
 
 // reach finds a way to the newest state of a generation: back from there to a base,
 // through the generations that it continues.
-func reach(ctx context.Context, w Wanted, starts map[int64]start, g int64, bases, log []place) (path, bool, error) {
+func reach(ctx context.Context, w *Wanted, starts map[int64]start, g int64, bases, log []place) (path, bool, error) {
 	way := path{starts: starts}
 	most := int64(-1) // the last number that counts; any in the newest generation
 	for {
@@ -195,7 +208,7 @@ func reach(ctx context.Context, w Wanted, starts map[int64]start, g int64, bases
 	}
 }
 
-func readStart(ctx context.Context, w Wanted, generation int64) (start, error) {
+func readStart(ctx context.Context, w *Wanted, generation int64) (start, error) {
 	body, err := get(ctx, w.From, startName(generation), maxSmall)
 	if err != nil {
 		return start{}, fmt.Errorf("read the start of generation %d: %w", generation, err)
@@ -203,7 +216,7 @@ func readStart(ctx context.Context, w Wanted, generation int64) (start, error) {
 	var s start
 	in, err := open(bytes.NewReader(body), w.Unlock)
 	if err == nil {
-		err = readJSON(in, &s)
+		s, err = w.openStart(in)
 		_ = in.Close()
 	}
 	switch {
@@ -214,7 +227,7 @@ func readStart(ctx context.Context, w Wanted, generation int64) (start, error) {
 	case s.Generation != generation:
 		return start{}, fmt.Errorf("generation %d of the replica says that it is %d", generation, s.Generation)
 	}
-	return s, nil
+	return s, w.from(generation, s.by)
 }
 
 // build writes the database file.
@@ -265,6 +278,9 @@ func (p path) readBase(ctx context.Context, from blob.Store, file *os.File) (_ m
 	if h.Generation != p.base.Generation || h.Seq != p.base.Seq || h.Made != p.base.Made.UnixMilli() {
 		return mark{}, fmt.Errorf("%s is another base than its name says", p.base.Name)
 	}
+	if h.PageSize != 0 {
+		return mark{}, fmt.Errorf("%s is a piece of the log, and no base", p.base.Name)
+	}
 	if _, err := io.Copy(file, in); err != nil {
 		return mark{}, fmt.Errorf("%s: %w", p.base.Name, err)
 	}
@@ -274,18 +290,18 @@ func (p path) readBase(ctx context.Context, from blob.Store, file *os.File) (_ m
 // replay writes the pieces over the base, each checked against the one before.
 func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mark) error {
 	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan chan []byte, ahead)
+	queue := make(chan chan io.ReadCloser, ahead)
 	group.Go(func() error {
 		defer close(queue)
 		for _, piece := range p.pieces {
-			out := make(chan []byte, 1)
+			out := make(chan io.ReadCloser, 1)
 			select {
 			case queue <- out:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 			group.Go(func() error {
-				body, err := get(ctx, from, piece.Name, piece.Bytes)
+				body, err := fetch(ctx, from, piece)
 				if err != nil {
 					return fmt.Errorf("read %s: %w", piece.Name, err)
 				}
@@ -297,7 +313,7 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 	})
 	group.Go(func() error {
 		for _, piece := range p.pieces {
-			var body []byte
+			var body io.ReadCloser
 			select {
 			case out := <-queue:
 				select {
@@ -308,7 +324,7 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			if err := p.apply(piece, body, file, &at); err != nil {
+			if err := errors.Join(p.apply(piece, body, file, &at), body.Close()); err != nil {
 				return fmt.Errorf("%s: %w; `--at` a moment before it leaves it out", piece.Name, err)
 			}
 		}
@@ -317,8 +333,21 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 	return group.Wait()
 }
 
-func (p path) apply(piece place, body []byte, file *os.File, at *mark) error {
-	in, err := p.opened(bytes.NewReader(body), piece.Generation)
+// fetch reads a piece before it is needed, if it is as small as most are. A larger one,
+// of one long transaction, is read where it lies: how long it is was not checked by
+// anybody yet.
+func fetch(ctx context.Context, from blob.Store, piece place) (io.ReadCloser, error) {
+	if piece.Bytes > mostAhead {
+		return from.Get(ctx, piece.Name, 0, -1)
+	}
+	body, err := get(ctx, from, piece.Name, mostAhead)
+	return io.NopCloser(bytes.NewReader(body)), err
+}
+
+func (p path) apply(piece place, body io.Reader, file *os.File, at *mark) error {
+	sum := sha256.New()
+	body = io.TeeReader(body, sum)
+	in, err := p.opened(body, piece.Generation)
 	if err != nil {
 		return err
 	}
@@ -340,7 +369,10 @@ func (p path) apply(piece place, body []byte, file *os.File, at *mark) error {
 	if err == nil {
 		err = file.Truncate(int64(h.Size) * int64(h.PageSize))
 	}
-	*at = mark{h.Generation, h.Seq, sumOf(body)}
+	if n, drainErr := body.Read(make([]byte, 1)); err == nil && (n > 0 || !errors.Is(drainErr, io.EOF)) {
+		err = errors.Join(errors.New("something follows its end"), drainErr)
+	}
+	*at = mark{h.Generation, h.Seq, hex.EncodeToString(sum.Sum(nil))}
 	return err
 }
 

@@ -63,6 +63,8 @@ type Config struct {
 	// Deployment names the deployment; it is no secret.
 	Deployment string
 	Program    string
+	// Signer says that it is this deployment's.
+	Signer Signer
 	// Lock is for whom it is encrypted, Keys are what a restore needs besides.
 	Lock archive.Lock
 	Keys map[string][]byte
@@ -116,10 +118,10 @@ func Prepare(cfg Config) (*Shipper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the state of the replica: %w", err)
 	}
-	if left.Deployment != cfg.Deployment {
-		left, ok = state{}, false
+	if left.Deployment != cfg.Deployment || left.Signer != cfg.Signer.Name {
+		left, ok = state{}, false // what was not signed is not gone on with
 	}
-	left.Deployment = cfg.Deployment
+	left.Deployment, left.Signer = cfg.Deployment, cfg.Signer.Name
 	return &Shipper{
 		cfg: cfg, state: left, resume: ok, covered: cfg.Now(), foldAt: foldAt, mostLog: mostLog, lookEvery: lookEvery,
 	}, nil
@@ -358,7 +360,7 @@ func (s *Shipper) lose() error {
 	s.stopBase()
 	s.cfg.Log.Warn("the replica begins anew with a whole copy", slog.String("event", "replica.begun_anew"))
 	s.generation, s.placed, s.pending, s.resume = nil, false, nil, false
-	s.state = state{Deployment: s.cfg.Deployment}
+	s.state = state{Deployment: s.cfg.Deployment, Signer: s.cfg.Signer.Name}
 	return nil
 }
 

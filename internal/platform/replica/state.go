@@ -19,6 +19,7 @@ const StateFile = "replica.json"
 // new generation is begun.
 type state struct {
 	Deployment string           `json:"deployment"`
+	Signer     string           `json:"signer"`
 	Generation int64            `json:"generation"` // the last one that was claimed from here
 	At         mark             `json:"at"`         // the last piece that is there
 	Made       int64            `json:"made"`       // and when it was made

@@ -36,7 +36,7 @@ type Config struct {
 	Private   bool          `env:"MCP_PRIVATE" default:"false" machine:"true" doc:"Whether servers on loopback and private addresses are allowed."`
 	Timeout   time.Duration `env:"MCP_TIMEOUT" default:"30s" doc:"How long one call may take."`
 
-	Clients string `env:"MCP_OAUTH_CLIENTS" secret:"true" doc:"Clients that the operator registered by hand at authorization servers of MCP servers, separated by commas: the MCP server's origin, the issuer, the client id and, if there is one, the client secret, separated by spaces."`
+	Clients string `env:"MCP_OAUTH_CLIENTS" secret:"true" machine:"true" doc:"Clients that the operator registered by hand at authorization servers of MCP servers, separated by commas: the MCP server's origin, the issuer, the client id and, if there is one, the client secret, separated by spaces."`
 
 	UserServers int  `env:"MCP_USER_SERVERS" default:"5" min:"0" max:"20" doc:"How many servers each user may add; 0 means none."`
 	UserPrivate bool `env:"MCP_USER_PRIVATE" default:"false" machine:"true" doc:"Whether users' servers may be on loopback and private addresses, or without TLS (test networks)."`

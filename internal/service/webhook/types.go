@@ -41,6 +41,8 @@ func Types() []Type {
 		{Name: "knowledge.failed", Doc: "A document could not be read into a collection of knowledge; reason says why.", Data: "collectionId, fileId, version, reason"},
 		{Name: "form.submitted", Doc: "A telephone user sent a form whose menu names the owner. The telephone's number is not told.", Data: "form, submissionId, account, language, values"},
 		{Name: "key.asked", Doc: "Somebody asked at a linked telephone for a new key in the place of the owner's. Who still has the old one and did not ask refuses it.", Data: "requestId, account, key, readyAt"},
+		{Name: "key.bound", Doc: "An operator approved a new key: it signs for the owner from now on, and what the old one signed is refused.", Data: "requestId, account, key"},
+		{Name: "key.undone", Doc: "An operator took a new key back: it is nobody's any more, and the one before signs for the owner.", Data: "requestId, account, key"},
 		{Name: TypeCalled, Doc: "A telephone user came to an action of a menu that names this endpoint, which is told alone and may answer with values for the next screen. The telephone's number is not told; caller stands for it, always the same.", Data: "webhook, caller, account, language, values"},
 		{Name: TypeTest, Doc: "Asked for by the owner, at the endpoint that it is to test alone.", Data: "endpointId"},
 		{Name: TypeDisabled, Doc: "Another endpoint of the same owner was switched off: it answered nothing good for more than a day, or said 410.", Data: "endpointId, reason"},

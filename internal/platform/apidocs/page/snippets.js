@@ -109,7 +109,7 @@ const writers = {
     if (r.credential) lines.push('-H "Authorization: Bearer $CASTALIA_TOKEN"');
     for (const [name, value] of r.headers) lines.push(`-H ${shell(`${name}: ${value}`)}`);
     if (r.file) lines.push(`--data-binary @${r.file}`);
-    else if (r.body !== undefined) lines.push(`--data-binary ${shell(r.body)}`);
+    else if (r.body !== undefined) lines.push(`--data-raw ${shell(r.body)}`); // the others read a file where a body begins with @
     return lines.join(' \\\n  ') + '\n';
   },
 

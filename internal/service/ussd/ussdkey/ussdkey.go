@@ -63,11 +63,16 @@ var (
 	errNone  = fault.New(fault.NotFound, "There is no such request.")
 	errOwn   = fault.New(fault.Forbidden, "Somebody else has to approve a request that is about you.").WithCode("own_request")
 	errOwner = fault.New(fault.Forbidden, "The person runs this deployment: an owner has to approve it.").WithCode("owner_needed")
+	errOther = fault.New(fault.Forbidden, "Whoever approved it undoes it, or an owner.").WithCode("owner_needed")
 	errUsed  = fault.New(fault.Conflict, "That key has files, conversations or a role of its own, which would be out of reach: make a new key, and ask with that.").WithCode("key_used")
 )
 
 // ErrNone says that there is no such request.
 func ErrNone() error { return errNone }
+
+// UndoTime is how long an approved key can be undone. Later than that the person lives by
+// it, and the one before is far from sure to be theirs.
+const UndoTime = 30 * 24 * time.Hour
 
 // May refuses a step that the request is not ready for.
 func (r Request) May(to State, now time.Time) error {
@@ -78,6 +83,9 @@ func (r Request) May(to State, now time.Time) error {
 	switch is := r.At(now).State; {
 	case is != from:
 		return fault.Newf(fault.Conflict, "The request is %s: it cannot be %s any more.", is, to).WithCode("request_" + string(is))
+	case to == Undone && !now.Before(r.Decided.Add(UndoTime)):
+		return fault.Newf(fault.Conflict, "A new key can be undone for %d days, and this one counts since %s: the person can ask for another at the telephone.",
+			int(UndoTime.Hours()/24), r.Decided.UTC().Format(time.RFC3339)).WithCode("request_too_old")
 	case to == Approved && now.Before(r.Ready):
 		return fault.Newf(fault.Conflict, "The request can be approved from %s on: whoever still has the old key may refuse it until then.",
 			r.Ready.UTC().Format(time.RFC3339)).WithCode("request_too_early")
@@ -89,7 +97,8 @@ func (r Request) May(to State, now time.Time) error {
 type Filter struct {
 	// DID, when set, is the person or the new key.
 	DID string
-	// Open leaves out what was refused, cancelled or undone, and what expired before Now.
+	// Open leaves out what was refused, cancelled or undone, what expired before Now, and
+	// what was approved too long before to be undone.
 	Open  bool
 	Now   time.Time
 	Limit int
@@ -202,8 +211,9 @@ func (s *Service) RefuseOwn(ctx context.Context, id, person string) (Request, er
 	return s.decide(ctx, id, Refused, person)
 }
 
-// Undo gives the person the key before back. The new one is nobody's from then on. Also
-// there an owner decides about who runs the deployment.
+// Undo gives the person the key before back. The new one is nobody's from then on. Who
+// approved it undoes it, within UndoTime, or an owner; about who runs the deployment an
+// owner alone decides there too.
 func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, error) {
 	r, err := s.store.KeyRequestOf(ctx, id)
 	if err != nil {
@@ -213,8 +223,12 @@ func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, er
 	if err != nil {
 		return Request{}, err
 	}
-	if runs && !by.Owner {
+	switch {
+	case by.Owner:
+	case runs:
 		return Request{}, errOwner
+	case r.State == Approved && by.Name != r.DecidedBy:
+		return Request{}, errOther
 	}
 	return s.decide(ctx, id, Undone, by.Name)
 }

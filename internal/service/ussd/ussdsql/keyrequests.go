@@ -44,15 +44,24 @@ func (s *Store) KeyRequest(ctx context.Context, account string,
 	return key, sqldb.Time(ms), wrap("read request for a key", err)
 }
 
-// eventKeyAsked is a contract with those who listen.
-const eventKeyAsked = "key.asked"
+// These events are a contract with those who listen.
+const (
+	eventKeyAsked  = "key.asked"
+	eventKeyBound  = "key.bound"
+	eventKeyUndone = "key.undone"
+)
 
 // keyAsked tells a person that somebody asked for another key.
 type keyAsked struct {
-	Request string    `json:"requestId"`
-	Account string    `json:"account"`
-	Key     string    `json:"key"`
-	Ready   time.Time `json:"readyAt"`
+	keyDecided
+	Ready time.Time `json:"readyAt"`
+}
+
+// keyDecided tells a person that another key signs for them, or no longer does.
+type keyDecided struct {
+	Request string `json:"requestId"`
+	Account string `json:"account"`
+	Key     string `json:"key"`
 }
 
 func (s *Store) askNewKey(ctx context.Context, tx sqldb.Querier, e ussd.AskNewKey, now time.Time) error {
@@ -80,7 +89,7 @@ func (s *Store) askNewKey(ctx context.Context, tx sqldb.Querier, e ussd.AskNewKe
 		return fmt.Errorf("store request for a key: %w", err)
 	}
 	if s.outbox != nil {
-		told := keyAsked{Request: e.ID, Account: account, Key: key, Ready: e.Ready}
+		told := keyAsked{keyDecided{Request: e.ID, Account: account, Key: key}, e.Ready}
 		if err := s.outbox.EmitIn(ctx, tx, person, eventKeyAsked, now, told); err != nil {
 			return err
 		}
@@ -129,8 +138,8 @@ func scanKeyRequest(row scanner) (ussdkey.Request, error) {
 func (s *Store) KeyRequests(ctx context.Context, f ussdkey.Filter) (_ []ussdkey.Request, err error) {
 	where, args := `1 = 1`, []any{f.Limit}
 	if f.Open {
-		args = append(args, sqldb.MS(f.Now))
-		where = `(r.state = 'approved' OR r.state = 'waiting' AND r.expires_ms > $2)`
+		args = append(args, sqldb.MS(f.Now), sqldb.MS(f.Now.Add(-ussdkey.UndoTime)))
+		where = `(r.state = 'approved' AND r.decided_ms > $3 OR r.state = 'waiting' AND r.expires_ms > $2)`
 	}
 	if f.DID != "" {
 		args = append(args, f.DID)
@@ -162,6 +171,8 @@ var keyActs = map[ussdkey.State]string{
 	ussdkey.Undone: ussdpeople.ActUndoKey,
 }
 
+var keyEvents = map[ussdkey.State]string{ussdkey.Approved: eventKeyBound, ussdkey.Undone: eventKeyUndone}
+
 // DecideKey implements ussdkey.Store.
 func (s *Store) DecideKey(ctx context.Context, id string, to ussdkey.State, by string,
 	at time.Time,
@@ -186,6 +197,11 @@ func (s *Store) DecideKey(ctx context.Context, id string, to ussdkey.State, by s
 		if _, err := tx.ExecContext(ctx, `UPDATE ussd_key_requests SET state = $1, decided_ms = $2, decided_by = $3 WHERE id = $4`,
 			string(to), sqldb.MS(at), by, id); err != nil {
 			return fmt.Errorf("decide request for a key: %w", err)
+		}
+		if event := keyEvents[to]; event != "" && s.outbox != nil {
+			if err := s.outbox.EmitIn(ctx, tx, r.Person, event, at, keyDecided{r.ID, r.Account, r.Key}); err != nil {
+				return err
+			}
 		}
 		return addAct(ctx, tx, ussdpeople.Act{At: at, Actor: by, Act: keyActs[to], Account: r.Account, Detail: r.Key})
 	})

@@ -3,6 +3,7 @@ package ussdsql_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,7 @@ type keyDesk struct {
 	phone *ussdtest.Phone
 	id    string
 	told  int // of bindings
+	out   *told
 }
 
 const keyWait = 24 * time.Hour
@@ -66,8 +68,9 @@ func eachKeyDesk(t *testing.T, body func(t *testing.T, d *keyDesk)) {
 	eachCounter(t, func(t *testing.T, c counter) {
 		d := &keyDesk{
 			counter: c, smith: &lockSmith{bound: map[string]string{}}, used: map[string]bool{}, runs: map[string]bool{},
+			out: &told{},
 		}
-		d.store = c.store.WithKeys(d.smith)
+		d.store = c.store.WithKeys(d.smith).WithOutbox(d.out)
 		d.keys = ussdkey.New(d.store, ussdkey.Config{
 			Used:  func(_ context.Context, did string) (bool, error) { return d.used[did], nil },
 			Runs:  func(_ context.Context, did string) (bool, error) { return d.runs[did], nil },
@@ -334,6 +337,50 @@ func TestARequestEndsWithItsLink(t *testing.T) {
 		}
 		if all, err := d.keys.Open(ctx, true); err != nil || len(all) != 0 {
 			t.Errorf("erased with the account: %+v %v", all, err)
+		}
+	})
+}
+
+// An approved key is undone by who approved it, or by an owner, and not for ever: the
+// person lives by it then. Both are told to the person.
+func TestWhoUndoesAKey(t *testing.T) {
+	t.Parallel()
+	eachKeyDesk(t, func(t *testing.T, d *keyDesk) {
+		ctx := t.Context()
+		approved := func(session string) ussdkey.Request {
+			t.Helper()
+			r := d.ask(t, session)
+			d.clock.Jump(keyWait)
+			if _, err := d.keys.Approve(ctx, r.ID, anOperator); err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		r := approved("s3")
+		if _, err := d.keys.Undo(ctx, r.ID, ussdkey.Operator{Name: "another"}); !refusedWith(err, "owner_needed") {
+			t.Errorf("another operator: %v", err)
+		}
+		d.clock.Jump(ussdkey.UndoTime - time.Second)
+		if all, err := d.keys.Open(ctx, false); err != nil || len(all) != 1 {
+			t.Errorf("one that can be undone is listed: %+v %v", all, err)
+		}
+		if _, err := d.keys.Undo(ctx, r.ID, boss); err != nil {
+			t.Errorf("an owner: %v", err)
+		}
+		d.link(t, d.phone, "s4", d.id)
+		r = approved("s5")
+		d.clock.Jump(ussdkey.UndoTime)
+		for _, by := range []ussdkey.Operator{anOperator, boss} {
+			if _, err := d.keys.Undo(ctx, r.ID, by); !refusedWith(err, "request_too_old") || d.smith.bound[ada] != fresh {
+				t.Errorf("too late: %v, bound %v", err, d.smith.bound)
+			}
+		}
+		if all, err := d.keys.Open(ctx, false); err != nil || len(all) != 0 {
+			t.Errorf("one that cannot be undone is listed: %+v %v", all, err)
+		}
+		want := []string{ada + " key.bound", ada + " key.undone", ada + " key.bound"}
+		if !slices.Equal(d.out.owners, want) || !strings.Contains(d.out.bodies[0], `"key":"`+fresh+`"`) {
+			t.Errorf("told %q %q", d.out.owners, d.out.bodies)
 		}
 	})
 }

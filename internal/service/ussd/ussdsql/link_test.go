@@ -1,6 +1,7 @@
 package ussdsql_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -115,6 +116,22 @@ func TestLinkCodesAreBounded(t *testing.T) {
 		if _, err := c.people.LinkCode(t.Context(), eve, "me"); !fault.Is(err, fault.Invalid) {
 			t.Errorf("no account: %v", err)
 		}
+	})
+}
+
+// Anybody may ask for a code: others that do so do not make the one go that is being typed.
+func TestCodesOfStrangersDoNotPushOneOut(t *testing.T) {
+	t.Parallel()
+	eachCounter(t, func(t *testing.T, c counter) {
+		p := ussdtest.NewPhone(c.node(), alice, "s1")
+		id := register(t, p, pin)
+		code := c.linkCode(t, ada, id)
+		for i := range 40 {
+			c.clock.Jump(time.Second)
+			c.linkCode(t, fmt.Sprintf("did:key:z6Mkstranger%d", i), id)
+		}
+		p.Dial(t, "s2")
+		p.Expect(t, "2", "", "1", "", pin, "Welcome", "1", "", "1", "Link", "1", "Enter your PIN", pin, "8 digits", code, "Link this account")
 	})
 }
 

@@ -86,8 +86,11 @@ func (s *Store) lockAccount(ctx context.Context, tx sqldb.Querier, account strin
 	return phone, wrap("read account", err)
 }
 
-// maxCodes bounds the codes of an account for one purpose: anybody may ask to link it.
-const maxCodes = 4
+// maxCodes bounds the codes of an account for one purpose: anybody may ask to link it, and
+// the oldest goes. It is so large that who wants a code to go that its owner is just
+// typing needs many keys in that minute; a code more helps nobody who guesses. To refuse
+// one instead would tell which accounts there are.
+const maxCodes = 64
 
 // PutCode implements ussdpeople.Store.
 func (s *Store) PutCode(ctx context.Context, c ussdcode.Code, send string, by ussdpeople.Act) error {
