@@ -185,8 +185,12 @@ export function errorsOf(page) {
   return errors;
 }
 
-export function startBrowser(args = []) {
-  if (process.env.FIREFOX_DRIVER) return startFirefox(process.env.FIREFOX_DRIVER);
+/** Which engine the pages are looked at with. */
+export const engine = process.env.WEBKIT_DRIVER ? "webkit" : process.env.FIREFOX_DRIVER ? "firefox" : "chromium";
+
+export async function startBrowser(args = []) {
+  if (engine === "webkit") return (await import("./webkit/browser.mjs")).startWebKit(process.env.WEBKIT_DRIVER);
+  if (engine === "firefox") return startFirefox(process.env.FIREFOX_DRIVER);
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -204,18 +208,29 @@ export function startBrowser(args = []) {
 
 /**
  * The system's Firefox. The driver is a playwright-core of another version than ours, 1.57.0: later ones want of it what it
- * does not have, and this one must not pretend a look.
+ * does not have, and this one must not pretend a look. A look is a setting of Firefox itself: each has a Firefox of its own.
  */
 async function startFirefox(driver) {
   const { firefox } = await import(driver);
-  const browser = await firefox.launch({
-    channel: "moz-firefox",
-    executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
-  });
+  const started = new Map();
+  const start = (look) =>
+    firefox.launch({
+      channel: "moz-firefox",
+      executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+      firefoxUserPrefs: {
+        "layout.css.prefers-color-scheme.content-override": look.startsWith("dark") ? 0 : 1,
+        "ui.prefersReducedMotion": look.endsWith("reduce") ? 1 : 0,
+      },
+    });
   const asIs = { colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null };
+  async function newContext({ colorScheme = "light", reducedMotion = "", permissions: _, ...options } = {}) {
+    const look = `${colorScheme} ${reducedMotion}`;
+    if (!started.has(look)) started.set(look, start(look));
+    return (await started.get(look)).newContext({ ...asIs, ...options });
+  }
   return {
-    newContext: (options) => browser.newContext({ ...asIs, ...options }),
-    newPage: (options) => browser.newPage({ ...asIs, ...options }),
-    close: () => browser.close(),
+    newContext,
+    newPage: async (options) => (await newContext(options)).newPage(),
+    close: () => Promise.all([...started.values()].map(async (one) => (await one).close())),
   };
 }
