@@ -1,6 +1,6 @@
 // Starts the real program and a real browser for one test file.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -185,6 +185,17 @@ export function errorsOf(page) {
   return errors;
 }
 
+/** The next file that arrives in a folder, for drivers that do not tell of it; one on its way has another name. */
+export async function download(folder) {
+  const before = new Set(readdirSync(folder));
+  const isWhole = (name) => !before.has(name) && !/^\.|\.(wkdownload|part)$/.test(name);
+  const name = await eventually("a file arrives", () => {
+    const now = readdirSync(folder);
+    return !now.some((one) => one.endsWith(".part")) && now.find(isWhole);
+  });
+  return { suggestedFilename: () => name, path: async () => join(folder, name) };
+}
+
 /** Which engine the pages are looked at with. */
 export const engine = process.env.WEBKIT_DRIVER ? "webkit" : process.env.FIREFOX_DRIVER ? "firefox" : "chromium";
 
@@ -213,6 +224,7 @@ export async function startBrowser(args = []) {
 async function startFirefox(driver) {
   const { firefox } = await import(driver);
   const started = new Map();
+  const downloads = mkdtempSync(join(tmpdir(), "castalia-downloads-"));
   const start = (look) =>
     firefox.launch({
       channel: "moz-firefox",
@@ -220,17 +232,28 @@ async function startFirefox(driver) {
       firefoxUserPrefs: {
         "layout.css.prefers-color-scheme.content-override": look.startsWith("dark") ? 0 : 1,
         "ui.prefersReducedMotion": look.endsWith("reduce") ? 1 : 0,
+        "browser.download.folderList": 2,
+        "browser.download.dir": downloads,
+        "browser.download.always_ask_before_handling_new_types": false,
       },
     });
   const asIs = { colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null };
   async function newContext({ colorScheme = "light", reducedMotion = "", permissions: _, ...options } = {}) {
     const look = `${colorScheme} ${reducedMotion}`;
     if (!started.has(look)) started.set(look, start(look));
-    return (await started.get(look)).newContext({ ...asIs, ...options });
+    const context = await (await started.get(look)).newContext({ ...asIs, ...options });
+    context.on("page", (page) => {
+      const { waitForEvent } = page;
+      page.waitForEvent = (name, ...rest) => (name === "download" ? download(downloads) : waitForEvent.call(page, name, ...rest));
+    });
+    return context;
   }
   return {
     newContext,
     newPage: async (options) => (await newContext(options)).newPage(),
-    close: () => Promise.all([...started.values()].map(async (one) => (await one).close())),
+    async close() {
+      await Promise.all([...started.values()].map(async (one) => (await one).close()));
+      rmSync(downloads, { recursive: true, force: true });
+    },
   };
 }

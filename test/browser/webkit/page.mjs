@@ -1,8 +1,8 @@
 // A page of WebKit with the face of Playwright's pages, as far as our tests use it: what is written for one engine is run in
 // the others.
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "../world.mjs";
+import { download, eventually } from "../world.mjs";
 import { find, isSeen } from "./finder.mjs";
 
 const keys = {
@@ -254,11 +254,4 @@ export function newPage({ session, proxy, handle, id, alone, events }) {
 async function asked(url, init) {
   const reply = await fetch(url, init);
   return { status: () => reply.status, text: () => reply.text() };
-}
-
-/** The next file that arrives in the folder; one on its way has another name. */
-async function download(folder) {
-  const before = new Set(readdirSync(folder));
-  const name = await eventually("a file arrives", () => readdirSync(folder).find((name) => !before.has(name) && !/^\.|\.wkdownload$/.test(name)));
-  return { suggestedFilename: () => name, path: async () => join(folder, name) };
 }
