@@ -54,6 +54,10 @@ quick: ## The fast tests, in about a minute, with what is at hand; what did not 
 setup: .bin/versitygw ## Say what is missing; install it on Debian as root
 	@scripts/setup
 
+.PHONY: setup-long
+setup-long: ## The same with what only the long run needs: Firefox, WebKit
+	@scripts/setup long
+
 ##@ Parts of the tests
 
 # Tests of whole programs come last, since they wait for those more than they

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startPost } from "./mcp.mjs";
 import { startModel } from "./model.mjs";
-import { answered, check, say, tooSmall, visitors } from "./visitor.mjs";
+import { answered, looksRight, say, visitors } from "./visitor.mjs";
 import { startBrowser, startProgram } from "./world.mjs";
 
 const world = {};
@@ -54,15 +54,7 @@ test("a call waits for a yes in the conversation, also after a reload", async ()
   assert.equal(sent("the pump is mended"), 0);
   await page.reload();
   await card.getByText("the pump is mended").waitFor();
-  for (const colorScheme of ["light", "dark"]) {
-    for (const width of [360, 1280]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
-      await check(page, `an approval, ${colorScheme}, ${width}`);
-      if (width === 360) assert.deepEqual(await tooSmall(page), []);
-      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/approval-${colorScheme}-${width}.png` });
-    }
-  }
+  await looksRight(page, "approval");
   // By the keyboard alone.
   await card.getByRole("button", { name: "Allow" }).focus();
   await page.keyboard.press("Enter");
@@ -84,15 +76,7 @@ test("a server asks for what only the person knows, also after a reload", async 
   await form.getByText("Which room do you want?").waitFor();
   await page.reload();
   await form.getByText("What you write goes to post.").waitFor();
-  for (const colorScheme of ["light", "dark"]) {
-    for (const width of [360, 1280]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
-      await check(page, `a question, ${colorScheme}, ${width}`);
-      if (width === 360) assert.deepEqual(await tooSmall(page), []);
-      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/question-${colorScheme}-${width}.png` });
-    }
-  }
+  await looksRight(page, "question");
   await form.getByRole("button", { name: "Answer", exact: true }).click(); // the browser wants a room first
   assert.equal(await form.getByLabel("Room").evaluate((field) => field.validity.valueMissing), true);
   await form.getByLabel("Room").selectOption("On the hill");

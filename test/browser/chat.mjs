@@ -226,7 +226,8 @@ export function chatTests(world) {
           const at = kind === "paste" ? document.getElementById("message") : document.querySelector(".conversation");
           const event =
             kind === "paste"
-              ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })
+              ? // Firefox has made-up events with what was copied only as plain text.
+                Object.defineProperty(new ClipboardEvent("paste", { bubbles: true, cancelable: true }), "clipboardData", { value: data })
               : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
           at.dispatchEvent(event);
         },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { startPost } from "./mcp.mjs";
-import { check, tooSmall, visitors } from "./visitor.mjs";
+import { copied, looksRight, visitors } from "./visitor.mjs";
 import { eventually, startBrowser, startProgram } from "./world.mjs";
 
 const world = {};
@@ -20,32 +20,16 @@ after(async () => {
   await world.post?.stop();
 });
 
-/** Looks at a page in both colours and two widths. */
-async function looksRight(page, name) {
-  for (const colorScheme of ["light", "dark"]) {
-    for (const width of [360, 1280]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
-      await check(page, `${name}, ${colorScheme}, ${width}`);
-      if (width === 360) assert.deepEqual(await tooSmall(page), []);
-      if (process.env.PICTURES) {
-        const path = `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`;
-        await page.screenshot({ path, fullPage: true });
-      }
-    }
-  }
-}
-
 test("a key of the page is filled in, opens the face and is revoked at once", async () => {
   const { page, close } = await visitors(world).newcomer();
   await page.getByRole("link", { name: "Connect" }).click();
   await page.getByRole("button", { name: "Make a key" }).click();
   await page.getByText("It is shown this once").waitFor();
   await page.getByRole("button", { name: "Copy the key" }).click();
-  const key = await page.evaluate(() => navigator.clipboard.readText());
+  const key = await copied(page);
   assert.match(key, /^cak_/);
   await page.getByRole("button", { name: "Copy the settings for curl" }).click();
-  const curl = await page.evaluate(() => navigator.clipboard.readText());
+  const curl = await copied(page);
   assert.ok(curl.includes(`${world.url}/v1/chat/completions`) && curl.includes(key), curl);
   const models = () =>
     fetch(`${world.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });

@@ -1,7 +1,7 @@
 // The documentation at /docs: found, copied, tried with the console's key, and never by itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check, visitors } from "./visitor.mjs";
+import { check, copied, visitors } from "./visitor.mjs";
 
 export function docsTests(world) {
   const { newcomer, stranger } = visitors(world);
@@ -24,8 +24,8 @@ export function docsTests(world) {
     assert.equal(await tab.getAttribute("aria-selected"), "true");
     await sessions.getByRole("button", { name: "Copy: The request as a program" }).click();
     await sessions.getByText("Copied").waitFor();
-    const copied = await page.evaluate(() => navigator.clipboard.readText());
-    assert.match(copied, new RegExp(`^const reply = await fetch\\("${world.url}/sessions"`));
+    const text = await copied(page);
+    assert.match(text, new RegExp(`^const reply = await fetch\\("${world.url}/sessions"`));
     await sessions.getByRole("button", { name: /^Send as did:key:/ }).focus();
     await page.keyboard.press("Enter");
     await sessions.locator(".act .status", { hasText: "200" }).waitFor();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { check, visitors } from "./visitor.mjs";
+import { check, copied, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 const png = Buffer.from(
@@ -54,7 +54,7 @@ export function fileTests(world) {
     await page.getByRole("button", { name: /^Version 3/ }).waitFor();
     await preview.getByText("first").waitFor();
     await page.getByRole("button", { name: "Copy the CID", exact: true }).click();
-    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^baf/);
+    assert.match(await copied(page), /^baf/);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download" }).click(),

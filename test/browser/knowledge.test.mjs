@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { pdfOf } from "./pdf.mjs";
-import { check, tooSmall, visitors } from "./visitor.mjs";
+import { looksRight, visitors } from "./visitor.mjs";
 import { eventually, startBrowser, startProgram } from "./world.mjs";
 
 const world = {};
@@ -41,21 +41,9 @@ async function ask(page, question) {
   await page.keyboard.press("Enter");
 }
 
-async function pictures(page, name) {
-  for (const colorScheme of ["light", "dark"]) {
-    for (const width of [360, 1280]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
-      await check(page, `${name}, ${colorScheme}, ${width}`);
-      if (width === 360) assert.deepEqual(await tooSmall(page), []);
-      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
-    }
-  }
-}
-
 test("a PDF that is dropped answers, with its page", async (t) => {
   const { page, close } = await reader();
-  await pictures(page, "knowledge-empty");
+  await looksRight(page, "knowledge-empty");
   const rules = (what) => Array.from({ length: 30 }, (_, i) => `Rule ${i + 1} of the ${what}: whoever draws water leaves the place clean.`);
   const pdf = pdfOf(rules("well"), [...rules("tap"), "The key of the pump house is kept by Peter Wafula."]);
   const dropped = performance.now();
@@ -68,7 +56,7 @@ test("a PDF that is dropped answers, with its page", async (t) => {
   await passage.locator("blockquote", { hasText: "kept by Peter Wafula" }).waitFor();
   await passage.getByText(/page 2/).waitFor();
   t.diagnostic(`answered ${Math.round(performance.now() - dropped)} ms after it was dropped`);
-  await pictures(page, "knowledge-answer");
+  await looksRight(page, "knowledge-answer");
   await ask(page, "what does a helicopter licence cost in Norway?");
   await page.getByText("No document answers that.").waitFor();
   // A document that cannot be read says why.
@@ -99,7 +87,7 @@ test("the sample community is there in one click, and gone in another", async ()
   await page.locator("blockquote", { hasText: "9:00 to 12:30" }).first().waitFor();
   await ask(page, "mbolea ya DAP ni bei gani?");
   await page.locator("blockquote", { hasText: "3500" }).first().waitFor();
-  await pictures(page, "knowledge-sample");
+  await looksRight(page, "knowledge-sample");
   await page.getByRole("button", { name: "Remove the sample" }).click();
   await page.getByRole("heading", { name: "No documents yet" }).waitFor();
   await page.getByRole("link", { name: "Files" }).click();

@@ -3,10 +3,10 @@ import { after, before, describe } from "node:test";
 import { creditTests, little } from "./credits.mjs";
 import { libraryTests, paymentTests } from "./library.mjs";
 import { startModel } from "./model.mjs";
-import { startBrowser, startFleet, startProgram } from "./world.mjs";
+import { engine, startBrowser, startFleet, startProgram } from "./world.mjs";
 
-// The other engine is about the page: one shape is enough, and credit is spent by what the server sets aside.
-const isOther = process.env.FIREFOX_DRIVER !== undefined;
+// Another engine is about the page: one shape is enough, and credit is spent by what the server sets aside.
+const isOther = engine !== "chromium";
 const shapes = isOther ? { embedded: startProgram } : { embedded: startProgram, fleet: startFleet };
 for (const [shape, start] of Object.entries(shapes)) {
   describe(shape, () => {

@@ -1,10 +1,11 @@
-// Runs every browser test with Node's own runner.
+// Runs every browser test, or the files that are named, with Node's own runner.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs"));
+const named = process.argv.slice(2);
+const files = named.length > 0 ? named : readdirSync(folder).filter((name) => name.endsWith(".test.mjs"));
 // Node 20 has the socket that Firefox is driven by, and does not show it by itself.
 const node = typeof WebSocket === "undefined" ? ["--experimental-websocket"] : [];
 const run = spawnSync(process.execPath, [...node, "--test", "--test-concurrency=2", ...files.map((f) => folder + f)], {

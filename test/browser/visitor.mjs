@@ -1,7 +1,7 @@
 // People who use the console in a test.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { axePath, eventually } from "./world.mjs";
+import { axePath, engine, eventually } from "./world.mjs";
 
 /** Opens pages of one deployment in one browser. */
 export function visitors(world) {
@@ -125,4 +125,31 @@ export async function check(page, name) {
       .map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
   });
   assert.deepEqual(found, [], `${name} has serious faults`);
+}
+
+/** Looks at what a page shows in two widths, and in both colours where the engine can change them on a page that is open. */
+export async function looksRight(page, name) {
+  for (const colorScheme of engine === "chromium" ? ["light", "dark"] : ["light"]) {
+    for (const width of [360, 1280]) {
+      if (engine === "chromium") await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 800 });
+      await check(page, `${name}, ${colorScheme}, ${width}`);
+      if (width === 360) assert.deepEqual(await tooSmall(page), []);
+      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+  }
+}
+
+/** What was copied, as somebody pastes it: few engines let a page read it. */
+export async function copied(page) {
+  await page.evaluate(() => {
+    const field = document.createElement("textarea");
+    field.id = "pasted-here";
+    (document.querySelector("dialog[open]") ?? document.body).append(field);
+    field.focus();
+  });
+  await page.keyboard.press("Control+v");
+  const text = await eventually("it is pasted", () => page.evaluate(() => document.getElementById("pasted-here").value));
+  await page.evaluate(() => document.getElementById("pasted-here").remove());
+  return text;
 }

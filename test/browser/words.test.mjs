@@ -2,28 +2,9 @@
 // code, and what does not fit would not fit in Swahili either.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { paths } from "./paths.mjs";
 import { check, fits, visitors } from "./visitor.mjs";
 import { startBrowser, startProgram } from "./world.mjs";
-
-/** The pages, whose words all come from the language files. */
-const worded = [
-  ...["chat", "call", "files", "knowledge", "telephone", "query", "connect", "operator", "about"],
-  ...[
-    "sessions",
-    "menu",
-    "menu/edit",
-    "accounts",
-    "nodes",
-    "people",
-    "plugins",
-    "settings",
-    "retention",
-    "backups",
-    "logs",
-    "audit",
-  ].map((view) => `operator/${view}`),
-  ...["share", "invite", "link", "setup"],
-];
 
 const world = {};
 let program;
@@ -85,7 +66,7 @@ for (const width of [360, 1280]) {
     await check(page, "the first page");
     await enter.click();
     await page.getByRole("navigation", { name: "⟦Págéš" }).waitFor();
-    for (const path of worded) {
+    for (const path of paths) {
       await visit(path);
       await page.locator("main h1").first().waitFor();
       await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));

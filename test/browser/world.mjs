@@ -1,6 +1,6 @@
 // Starts the real program and a real browser for one test file.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -185,8 +185,23 @@ export function errorsOf(page) {
   return errors;
 }
 
-export function startBrowser(args = []) {
-  if (process.env.FIREFOX_DRIVER) return startFirefox(process.env.FIREFOX_DRIVER);
+/** The next file that arrives in a folder, for drivers that do not tell of it; one on its way has another name. */
+export async function download(folder) {
+  const before = new Set(readdirSync(folder));
+  const isWhole = (name) => !before.has(name) && !/^\.|\.(wkdownload|part)$/.test(name);
+  const name = await eventually("a file arrives", () => {
+    const now = readdirSync(folder);
+    return !now.some((one) => one.endsWith(".part")) && now.find(isWhole);
+  });
+  return { suggestedFilename: () => name, path: async () => join(folder, name) };
+}
+
+/** Which engine the pages are looked at with. */
+export const engine = process.env.WEBKIT_DRIVER ? "webkit" : process.env.FIREFOX_DRIVER ? "firefox" : "chromium";
+
+export async function startBrowser(args = []) {
+  if (engine === "webkit") return (await import("./webkit/browser.mjs")).startWebKit(process.env.WEBKIT_DRIVER);
+  if (engine === "firefox") return startFirefox(process.env.FIREFOX_DRIVER);
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -204,18 +219,41 @@ export function startBrowser(args = []) {
 
 /**
  * The system's Firefox. The driver is a playwright-core of another version than ours, 1.57.0: later ones want of it what it
- * does not have, and this one must not pretend a look.
+ * does not have, and this one must not pretend a look. A look is a setting of Firefox itself: each has a Firefox of its own.
  */
 async function startFirefox(driver) {
   const { firefox } = await import(driver);
-  const browser = await firefox.launch({
-    channel: "moz-firefox",
-    executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
-  });
+  const started = new Map();
+  const downloads = mkdtempSync(join(tmpdir(), "castalia-downloads-"));
+  const start = (look) =>
+    firefox.launch({
+      channel: "moz-firefox",
+      executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+      firefoxUserPrefs: {
+        "layout.css.prefers-color-scheme.content-override": look.startsWith("dark") ? 0 : 1,
+        "ui.prefersReducedMotion": look.endsWith("reduce") ? 1 : 0,
+        "browser.download.folderList": 2,
+        "browser.download.dir": downloads,
+        "browser.download.always_ask_before_handling_new_types": false,
+      },
+    });
   const asIs = { colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null };
+  async function newContext({ colorScheme = "light", reducedMotion = "", permissions: _, ...options } = {}) {
+    const look = `${colorScheme} ${reducedMotion}`;
+    if (!started.has(look)) started.set(look, start(look));
+    const context = await (await started.get(look)).newContext({ ...asIs, ...options });
+    context.on("page", (page) => {
+      const { waitForEvent } = page;
+      page.waitForEvent = (name, ...rest) => (name === "download" ? download(downloads) : waitForEvent.call(page, name, ...rest));
+    });
+    return context;
+  }
   return {
-    newContext: (options) => browser.newContext({ ...asIs, ...options }),
-    newPage: (options) => browser.newPage({ ...asIs, ...options }),
-    close: () => browser.close(),
+    newContext,
+    newPage: async (options) => (await newContext(options)).newPage(),
+    async close() {
+      await Promise.all([...started.values()].map(async (one) => (await one).close()));
+      rmSync(downloads, { recursive: true, force: true });
+    },
   };
 }

@@ -15,6 +15,7 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
   const content = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const isStuck = useRef(true);
+  const size = useRef("");
   const anchor = useRef<{ element: Element; top: number }>(undefined);
   const latest = useRef({ messages, from: 0, to: 0 });
   const [heights] = useState(() => new Heights());
@@ -37,6 +38,13 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
     anchor.current = undefined;
   }, []);
 
+  /** Whether the log, or what is in it, has another size than it had. */
+  const isResized = useCallback((element: HTMLElement) => {
+    const before = size.current;
+    size.current = `${element.clientHeight} ${element.scrollHeight}`;
+    return size.current !== before;
+  }, []);
+
   useLayoutEffect(() => {
     latest.current = { messages, from, to };
   });
@@ -44,6 +52,9 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
     const element = log.current;
     const area = list.current;
     if (!element || !area) return;
+    // Events come after what they tell of: of a new size the watch has not heard yet, and a log
+    // that was at its end is no longer there, although nobody went up.
+    if (isResized(element) && isStuck.current) return;
     isStuck.current = element.scrollHeight - element.scrollTop - element.clientHeight < near;
     setAway(!isStuck.current);
     look();
@@ -52,7 +63,7 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
     const now = latest.current;
     const next = moved(now.messages, heights, now, { top, bottom: top + box.height });
     if (next) setPlace(next);
-  }, [heights, look]);
+  }, [heights, look, isResized]);
 
   useEffect(() => {
     const element = log.current;
@@ -60,6 +71,7 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
     element.addEventListener("scroll", follow, { passive: true });
     // Charts find their size after they came, and what is below the log grows too.
     const watch = new ResizeObserver(() => {
+      isResized(element);
       if (isStuck.current) element.scrollTop = element.scrollHeight;
       else follow();
     });
@@ -69,7 +81,7 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
       element.removeEventListener("scroll", follow);
       watch.disconnect();
     };
-  }, [follow]);
+  }, [follow, isResized]);
 
   useLayoutEffect(() => {
     if (isAsked) isStuck.current = true;
@@ -78,13 +90,14 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
     const element = log.current;
     if (!element) return;
     const before = anchor.current;
+    isResized(element);
     if (isStuck.current) element.scrollTop = element.scrollHeight;
     else if (before?.element.isConnected) {
       const by = before.element.getBoundingClientRect().top - before.top;
       if (by !== 0) element.scrollTop += by;
     }
     look();
-  }, [messages, isBusy, isAsked, from, to, look]);
+  }, [messages, isBusy, isAsked, from, to, look, isResized]);
 
   /** Follows the height of a message for as long as it is drawn. */
   const measure = useCallback(
