@@ -28,7 +28,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
-	if err := a.openDoor(string(signer.DID())); err != nil {
+	if err := a.openDoor(ctx, string(signer.DID())); err != nil {
 		return part{}, err
 	}
 	a.identity, err = identity.New(
@@ -56,7 +56,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		name: "identity",
 		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(),
 			roles, a.peopleSurface()),
-		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
+		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run, "quotas": a.access.quotas.Run},
 	}, nil
 }
 
