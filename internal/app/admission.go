@@ -15,7 +15,6 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 // access is who may come in, as it was resolved at the start.
@@ -146,18 +145,9 @@ func (a *App) allowances() allowances {
 		}
 	}
 	return allowances{people.Limits{
-		Bytes: s.Files.Quota.Or(auto.Bytes), Messages: s.Access.Messages.Or(auto.Messages), CostMicros: s.Access.Cost.Or(auto.CostMicros),
+		Bytes: s.Files.Quota.Or(auto.Bytes), Messages: s.Access.Messages.Or(auto.Messages),
+		CostMicros: s.Access.Cost.Or(auto.CostMicros),
 	}, s.Access.Questions.Or(auto.questions)}
-}
-
-// measures are the oracle's part of the allowances.
-func (a *App) measures() oracle.Measures {
-	l := a.allowances()
-	return oracle.Measures{
-		User:      oracle.Measure{Messages: l.Messages, CostMicros: l.CostMicros},
-		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.CostMicros},
-		Own:       people.MeasureOf(a.access.quotas),
-	}
 }
 
 // Admissions opens the book of members for the command line, beside nodes that

@@ -267,6 +267,8 @@ var briefRoutes = []string{
 	"POST /operator/backups/{name}/trial",
 	"POST /operator/documents/{name}/versions/{version}/restore",
 	"POST /operator/invitations",
+	"POST /operator/people/{did}/erase",
+	"POST /operator/people/{did}/export",
 	"POST /operator/ussd/accounts/search",
 	"POST /operator/ussd/accounts/{account}/close",
 	"POST /operator/ussd/accounts/{account}/erase",

@@ -41,11 +41,15 @@ type filesPart struct {
 	// agents is the address for agents, with the oracle where this node has it.
 	agents    func(*oraclePart) httpserver.Surface
 	knowledge *knowledgekit.Kit
+	service   *filestore.Service
+	folders   *folder.Service
 }
 
 // buildFiles makes the file store.
 func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
-	svc, err := newFiles(ctx, a.res, a.opt, filestore.Config{Quota: a.allowances().Bytes, QuotaOf: people.BytesOf(a.access.quotas)})
+	svc, err := newFiles(ctx, a.res, a.opt, filestore.Config{
+		Quota: a.allowances().Bytes, QuotaOf: people.BytesOf(a.access.quotas),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	records := filestoresql.New(a.res.db).WithOutbox(a.res.outbox)
 	folders := folder.New(svc, records)
 	p := &filesPart{
-		knowledge: know,
+		knowledge: know, service: svc, folders: folders,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
 			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files),
 			CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Looks: a.opt.Documents,

@@ -55,7 +55,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	return part{
 		name: "identity",
 		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(),
-			roles, a.peopleSurface()),
+			roles),
 		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run, "quotas": a.access.quotas.Run},
 	}, nil
 }

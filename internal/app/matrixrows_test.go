@@ -293,6 +293,8 @@ var operatorRows = []row{
 	{route: "GET /operator/people/{did}/quota", target: "/operator/people/" + bob.DID + "/quota", owner: 200, may: []string{"see"}},
 	{route: "PUT /operator/people/{did}/quota", target: "/operator/people/" + bob.DID + "/quota", body: `{"bytes":-1}`, owner: 400},
 	{route: "DELETE /operator/people/{did}/quota", target: "/operator/people/alice/quota", owner: 400},
+	{route: "POST /operator/people/{did}/export", target: "/operator/people/alice/export", owner: 400},
+	{route: "POST /operator/people/{did}/erase", target: "/operator/people/" + bob.DID + "/erase", body: `{"confirm":"no"}`, owner: 400},
 	{route: "GET /operator/access", owner: 200},
 	{route: "GET /operator/members", target: "/operator/members?limit=2", owner: 200},
 	{route: "PUT /operator/members/{did}", target: "/operator/members/alice", owner: 400},

@@ -9,16 +9,40 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/webhook/webhooksql"
 )
 
 // peopleSurface lets operators look after people.
-func (a *App) peopleSurface() httpserver.Surface {
+func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Surface {
+	keep := people.Services{
+		DB: a.res.db, Identity: a.identity, Keys: a.keys, Webhooks: webhooksql.New(a.res.db, queue.Config{}),
+		Serves: a.serves, Now: a.res.now,
+	}
+	if files != nil {
+		keep.Files, keep.Folders, keep.Know = files.service, files.folders, files.knowledge.Service
+	}
+	if talking != nil {
+		keep.Chats, keep.Plugins = talking.chats, talking.plugins
+	}
 	return people.Surface(people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
 		Service: a.identity.DID(), RoleOf: a.roles.book.Held,
 		Quotas: a.access.quotas, Usual: a.allowances().Limits, Used: people.Counted(a.res.db, a.serves, a.res.now),
+		Holdings: keep.Holdings(), Elsewhere: keep.Elsewhere, Export: keep.Export,
 	})
+}
+
+// measures are the oracle's part of the allowances.
+func (a *App) measures() oracle.Measures {
+	l := a.allowances()
+	return oracle.Measures{
+		User:      oracle.Measure{Messages: l.Messages, CostMicros: l.CostMicros},
+		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.CostMicros},
+		Own:       people.MeasureOf(a.access.quotas),
+	}
 }
 
 // runsThis reports whether a DID has a role of its own here.

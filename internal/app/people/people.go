@@ -1,5 +1,5 @@
 // Package people lets operators find who uses a deployment, say what one of them may have,
-// and keep somebody out.
+// keep somebody out, and export and erase what is kept of somebody.
 //
 // Who they are is known by what they have here: a membership, files, conversations,
 // delegations, or a block. Each of those has them in order, so that a page reads as many
@@ -46,6 +46,12 @@ type Deps struct {
 	Usual  Limits
 	// Used says how much of it a DID used.
 	Used func(ctx context.Context, did string) (Limits, error)
+	// Holdings are what is kept of people, in the order in which it is erased. Elsewhere
+	// names services that keep something too and that this node does not have.
+	Holdings  []Holding
+	Elsewhere func(ctx context.Context) ([]string, error)
+	// Export writes all of that.
+	Export func(ctx context.Context, did string, a *Archive) error
 }
 
 // Person is what operators see of somebody.
@@ -110,7 +116,7 @@ func Surface(d Deps) httpserver.Surface {
 			Summary: "End a block", Doc: "They may come in again as others may.",
 			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Person{}}}, Handler: d.unblock,
 		},
-	}, d.quotaRoutes(tags, did)...)}
+	}, append(d.quotaRoutes(tags, did), d.exportRoute(tags, did), d.eraseRoute(tags, did))...)}
 }
 
 func (d Deps) list(w http.ResponseWriter, r *http.Request) error {

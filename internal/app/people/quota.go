@@ -58,10 +58,9 @@ type Quota struct {
 }
 
 // Counted returns how much somebody used of what a node's services measure.
-func Counted(db *sqldb.DB, serves func(service string) bool, now func() time.Time) func(ctx context.Context, did string) (Limits, error) {
-	if now == nil {
-		now = time.Now
-	}
+func Counted(db *sqldb.DB, serves func(service string) bool,
+	now func() time.Time,
+) func(ctx context.Context, did string) (Limits, error) {
 	return func(ctx context.Context, did string) (used Limits, err error) {
 		if serves("filestore") {
 			scope, err := filestore.Owner(identity.NamespaceOf(did)).Scope(filestore.List)
@@ -140,7 +139,7 @@ func (d Deps) setQuota(w http.ResponseWriter, r *http.Request) error {
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	return d.changeQuota(w, r, membership.Allowance{Bytes: body.Bytes, Messages: body.Messages, CostMicros: body.CostMicros})
+	return d.changeQuota(w, r, membership.Allowance(body))
 }
 
 func (d Deps) endQuota(w http.ResponseWriter, r *http.Request) error {
@@ -148,7 +147,8 @@ func (d Deps) endQuota(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d Deps) changeQuota(w http.ResponseWriter, r *http.Request, a membership.Allowance) error {
-	if _, err := d.Book.SetQuota(r.Context(), r.PathValue("did"), a, httpserver.OperatorOf(r.Context()).Name); err != nil {
+	by := httpserver.OperatorOf(r.Context()).Name
+	if _, err := d.Book.SetQuota(r.Context(), r.PathValue("did"), a, by); err != nil {
 		return err
 	}
 	d.Quotas.Announce(r.Context())

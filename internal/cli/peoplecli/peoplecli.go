@@ -18,8 +18,8 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "list [DID…|NOTE…] | block DID [--note TEXT] | unblock DID | quota DID [auto] [--bytes SIZE] [--messages N] [--cost DOLLARS] | … [--server URL] [--token TOKEN]"
-	Summary = "find who uses a running server, say what one of them may have, and keep somebody out"
+	Usage   = "list [DID…|NOTE…] | block DID [--note TEXT] | unblock DID | quota DID [auto] [--bytes SIZE] [--messages N] [--cost DOLLARS] | export DID [--out FILE] | erase DID [--confirm END] | … [--server URL] [--token TOKEN]"
+	Summary = "find who uses a running server, say what one of them may have, keep somebody out, export and erase"
 )
 
 var verbs = shell.Verbs[*desk]{
@@ -27,6 +27,8 @@ var verbs = shell.Verbs[*desk]{
 	"block":   {Least: 1, Most: 1, Run: (*desk).block},
 	"unblock": {Least: 1, Most: 1, Run: (*desk).unblock},
 	"quota":   {Least: 1, Most: 2, Run: (*desk).quota},
+	"export":  {Least: 1, Most: 1, Run: (*desk).export},
+	"erase":   {Least: 1, Most: 1, Run: (*desk).erase},
 }
 
 // Run does what the arguments say.
@@ -44,6 +46,8 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	fs.StringVar(&d.limits.bytes, "bytes", "", "quota: `SIZE` that their files may have, such as 5GiB; off is no limit, auto what everybody may have")
 	fs.StringVar(&d.limits.messages, "messages", "", "quota: `N` messages to the oracle in a day; off is no limit, auto what everybody may send")
 	fs.StringVar(&d.limits.cost, "cost", "", "quota: `DOLLARS` that the model may cost in a day, such as 0.50; off is no limit, auto what everybody may spend")
+	fs.StringVar(&d.out, "out", "", "export: `FILE` to write, which is not there yet; castalia-END.tar.gz unless given")
+	fs.StringVar(&d.confirm, "confirm", "", "erase: `END` of the DID, at least its last six characters; asked for unless given")
 	rest, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
@@ -60,6 +64,8 @@ type desk struct {
 	io     shell.IO
 	note   string
 	limits limits
+	// out is the file of an export, confirm the end of the DID that is erased.
+	out, confirm string
 }
 
 // list prints people whose DID or note begins with something, or all.

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { CopyButton } from "../../shell/CopyButton";
 import { short } from "../../shell/format";
 import { say } from "../../words";
+import { ErasePerson } from "./ErasePerson";
 import { nameOf, standingOf, type Person } from "./people";
 import { QuotaForm } from "./QuotaForm";
 
@@ -14,6 +15,7 @@ export function PersonRow(props: {
 }) {
   const { person, mayChange, isBusy } = props;
   const [isOpen, setOpen] = useState(false);
+  const [isErasing, setErasing] = useState(false);
   const name = nameOf(person);
   return (
     <li>
@@ -51,8 +53,19 @@ export function PersonRow(props: {
               {say(person.blocked ? "operator.personUnblock" : "operator.personBlock")}
             </button>
           )}
+          {mayChange && !person.role && (
+            <button
+              type="button"
+              className="danger"
+              aria-label={say("operator.eraseOne", { name })}
+              onClick={() => setErasing(true)}
+            >
+              {say("operator.eraseMenu")}
+            </button>
+          )}
         </span>
       </div>
+      {isErasing && <ErasePerson person={person} onClose={() => setErasing(false)} />}
       {isOpen && <QuotaForm person={person} mayChange={mayChange} />}
     </li>
   );

@@ -166,6 +166,22 @@ export function personPath({ did }: Person): string {
   return `${peoplePath}/${encodeURIComponent(did)}`;
 }
 
+/** How much of the end of a DID is typed before somebody is erased. */
+export const confirmLength = 6;
+
+/** How the archive of a person is called. */
+export function exportName({ did }: Person): string {
+  return `castalia-${did.slice(-confirmLength)}.tar.gz`;
+}
+
+/** What POST /operator/people/{did}/erase says. */
+export interface ErasedPerson {
+  /** How much was erased of what. */
+  erased: Record<string, number>;
+  done: boolean;
+  stays: string[];
+}
+
 export const membersPath = "/operator/members";
 export const operatorsPath = "/operator/operators";
 export const invitationsPath = "/operator/invitations";
