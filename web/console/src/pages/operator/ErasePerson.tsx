@@ -12,7 +12,6 @@ import {
   confirmLength,
   exportName,
   nameOf,
-  peoplePath,
   personPath,
   type ErasedPerson,
   type Person,
@@ -22,9 +21,10 @@ import {
 export function ErasePerson({ person, onClose }: { person: Person; onClose: () => void }) {
   const session = useSession();
   const exporting = useDoing();
-  const erasing = useDoing([peoplePath]);
+  const erasing = useDoing([]);
   const [typed, setTyped] = useState("");
   const [receipt, setReceipt] = useState<ErasedPerson>();
+  const name = nameOf(person);
   const end = person.did.slice(-confirmLength);
   function erase(event: FormEvent) {
     event.preventDefault();
@@ -44,7 +44,7 @@ export function ErasePerson({ person, onClose }: { person: Person; onClose: () =
   const keep = async () =>
     saveAs(await askBlob(session, `${personPath(person)}/export`, "POST"), exportName(person));
   return (
-    <Dialog title={say("operator.eraseAsk", { name: nameOf(person) })} onClose={onClose}>
+    <Dialog title={receipt?.done ? name : say("operator.eraseAsk", { name })} onClose={onClose}>
       <Problem error={erasing.error || exporting.error} />
       {receipt?.done ? (
         <div className="stack" role="status">
