@@ -166,6 +166,18 @@ type StateProvider interface {
 // StateFunc computes one shared value for a request.
 type StateFunc func(ctx context.Context, rt *Runtime) (any, error)
 
+// Forgetter keeps something of users, and erases all of one user when an operator erases
+// them: it says how much that was. Doing it again is fine, also after half of it was done.
+type Forgetter interface {
+	ForgetUser(ctx context.Context, did string) (int, error)
+}
+
+// Exporter keeps something of users, and hands all of one user out as a value for JSON when
+// an operator exports them. It has no secrets.
+type Exporter interface {
+	ExportUser(ctx context.Context, did string) (any, error)
+}
+
 // JobProvider has work that runs on a schedule, on one node at a time.
 type JobProvider interface {
 	Jobs() []Job

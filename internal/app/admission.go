@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/membership"
@@ -14,7 +15,6 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 // access is who may come in, as it was resolved at the start.
@@ -24,6 +24,8 @@ type access struct {
 	chosen bool
 	book   *membership.Book
 	door   *membership.Door
+	// quotas are what single people may have in place of what all may.
+	quotas *membership.Quotas
 }
 
 // standing fails with Forbidden when nothing may be done any more in the name of
@@ -63,7 +65,7 @@ func (a *App) chooseAccess(ctx context.Context) error {
 		a.opt.Log.Info("ACCESS is not set: what was chosen before holds", slog.String("event", "access.kept"), slog.String("access", string(mode)))
 		return nil
 	case !ownMachine(s.Server):
-		used, err := hasUsers(ctx, a.res.db)
+		used, err := people.Any(ctx, a.res.db)
 		if err != nil {
 			return err
 		}
@@ -96,7 +98,7 @@ func (a *App) Access() string {
 }
 
 // openDoor makes what identity asks about those who proved who they are.
-func (a *App) openDoor(serviceDID string) (err error) {
+func (a *App) openDoor(ctx context.Context, serviceDID string) (err error) {
 	if a.access.book, err = membership.NewBook(membershipsql.New(a.res.db), a.opt.Settings.Access.DIDs,
 		a.res.now); err != nil {
 		return errors.Join(errors.New("ACCESS_DIDS"), err)
@@ -105,7 +107,11 @@ func (a *App) openDoor(serviceDID string) (err error) {
 		Mode: a.access.mode, ServiceDID: serviceDID, Hints: a.res.bus, Logger: a.opt.Log,
 	})
 	a.warnOpen()
-	return err
+	if err != nil {
+		return err
+	}
+	a.access.quotas = membership.NewQuotas(a.access.book, a.res.bus, a.opt.Log)
+	return a.access.quotas.Load(ctx)
 }
 
 func (a *App) membershipSurface() httpserver.Surface {
@@ -124,30 +130,24 @@ const (
 	openQuestions = 20
 )
 
-// allowances are the limits of each user; 0 is none.
-type allowances struct{ bytes, messages, micros, questions int64 }
+// allowances are the limits of each user, and of each telephone's; 0 is none.
+type allowances struct {
+	people.Limits
+	questions int64
+}
 
 func (a *App) allowances() allowances {
 	s, auto := a.opt.Settings, allowances{}
 	if !ownMachine(s.Server) && a.access.chosen {
 		auto.questions = openQuestions // anybody can dial, whoever else may come in
 		if a.access.mode == membership.Open {
-			auto.bytes, auto.messages, auto.micros = openBytes, openMessages, openMicros
+			auto.Bytes, auto.Messages, auto.CostMicros = openBytes, openMessages, openMicros
 		}
 	}
-	return allowances{
-		bytes: s.Files.Quota.Or(auto.bytes), messages: s.Access.Messages.Or(auto.messages),
-		micros: s.Access.Cost.Or(auto.micros), questions: s.Access.Questions.Or(auto.questions),
-	}
-}
-
-// measures are the oracle's part of the allowances.
-func (a *App) measures() oracle.Measures {
-	l := a.allowances()
-	return oracle.Measures{
-		User:      oracle.Measure{Messages: l.messages, CostMicros: l.micros},
-		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.micros},
-	}
+	return allowances{people.Limits{
+		Bytes: s.Files.Quota.Or(auto.Bytes), Messages: s.Access.Messages.Or(auto.Messages),
+		CostMicros: s.Access.Cost.Or(auto.CostMicros),
+	}, s.Access.Questions.Or(auto.questions)}
 }
 
 // Admissions opens the book of members for the command line, beside nodes that

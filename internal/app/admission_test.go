@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/identity/membership"
@@ -177,7 +178,7 @@ func TestAChoiceHolds(t *testing.T) {
 			wanted.questions = openQuestions
 		}
 		if step.env == "production" && step.want == "open" {
-			wanted = allowances{openBytes, openMessages, openMicros, openQuestions}
+			wanted = allowances{people.Limits{Bytes: openBytes, Messages: openMessages, CostMicros: openMicros}, openQuestions}
 		}
 		if got := program.allowances(); got != wanted {
 			t.Errorf("step %d: limits %+v, want %+v", i, got, wanted)
@@ -191,7 +192,7 @@ func TestAChoiceHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := program.allowances(); got != (allowances{0, 3, 250_000, 2}) {
+	if got := program.allowances(); got != (allowances{people.Limits{Messages: 3, CostMicros: 250_000}, 2}) {
 		t.Errorf("limits that were set: %+v", got)
 	}
 }

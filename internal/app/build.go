@@ -142,6 +142,7 @@ func (a *App) buildServices(ctx context.Context, hooks *webhooks.Webhooks) (err 
 	if files != nil {
 		a.parts = append(a.parts, part{name: "agents", surfaces: []httpserver.Surface{files.agents(talking)}})
 	}
+	a.parts = append(a.parts, part{name: "people", surfaces: []httpserver.Surface{a.peopleSurface(files, talking)}})
 	if a.serves("ussd") {
 		telephone, err := a.buildUSSD(talking, queries, files, hooks)
 		if err != nil {

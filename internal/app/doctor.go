@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
+	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
 
@@ -71,7 +72,7 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	}
 	who, err := accessFinding(ctx, r, *s)
 	e.report("access", who, err, "add one with `castalia members add DID`")
-	files, err := newFiles(ctx, r, opt, 0)
+	files, err := newFiles(ctx, r, opt, filestore.Config{})
 	if err != nil {
 		return err
 	}

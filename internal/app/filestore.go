@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/agentkit"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
@@ -40,11 +41,15 @@ type filesPart struct {
 	// agents is the address for agents, with the oracle where this node has it.
 	agents    func(*oraclePart) httpserver.Surface
 	knowledge *knowledgekit.Kit
+	service   *filestore.Service
+	folders   *folder.Service
 }
 
 // buildFiles makes the file store.
 func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
-	svc, err := newFiles(ctx, a.res, a.opt, a.allowances().bytes)
+	svc, err := newFiles(ctx, a.res, a.opt, filestore.Config{
+		Quota: a.allowances().Bytes, QuotaOf: people.BytesOf(a.access.quotas),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +60,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	records := filestoresql.New(a.res.db).WithOutbox(a.res.outbox)
 	folders := folder.New(svc, records)
 	p := &filesPart{
-		knowledge: know,
+		knowledge: know, service: svc, folders: folders,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
 			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files),
 			CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Looks: a.opt.Documents,
@@ -96,13 +101,14 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	return p, nil
 }
 
-// newFiles makes the service alone, for the server and for maintenance. The
-// quota is what a namespace may hold; 0 is no limit.
-func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*filestore.Service, error) {
+// newFiles makes the service alone, for the server with quotas and for maintenance without.
+func newFiles(ctx context.Context, r *resources, opt Options, cfg filestore.Config) (*filestore.Service, error) {
 	keys, err := keyring.FilesOf(r.db, &opt.Settings)
 	if err != nil {
 		return nil, err
 	}
+	cfg.MasterKey, cfg.OldKeys, cfg.InForce = keys.Current, keys.Old, keys.InForce
+	cfg.MaxUpload = int64(opt.Settings.Files.MaxUpload)
 	hintCtx := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	return filestore.New(filestore.Deps{
 		Store: filestoresql.New(r.db).WithOutbox(r.outbox), Blobs: r.blobs, Logger: opt.Log, Now: r.now, Short: r.short,
@@ -111,10 +117,7 @@ func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*fil
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},
-	}, filestore.Config{
-		MasterKey: keys.Current, OldKeys: keys.Old, InForce: keys.InForce,
-		MaxUpload: int64(opt.Settings.Files.MaxUpload), Quota: quota,
-	}), nil
+	}, cfg), nil
 }
 
 // wakeFiles passes other nodes' hints on to those who wait for changes.

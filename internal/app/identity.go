@@ -28,7 +28,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
-	if err := a.openDoor(string(signer.DID())); err != nil {
+	if err := a.openDoor(ctx, string(signer.DID())); err != nil {
 		return part{}, err
 	}
 	a.identity, err = identity.New(
@@ -55,8 +55,8 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	return part{
 		name: "identity",
 		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(),
-			roles, a.peopleSurface()),
-		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
+			roles),
+		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run, "quotas": a.access.quotas.Run},
 	}, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
+	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 )
@@ -30,6 +31,8 @@ type oraclePart struct {
 	runs   *run.Engine
 	chats  *oracle.Service
 	agents *mcpface.Face
+	// plugins are those that are on.
+	plugins *registry.Registry
 }
 
 // buildOracle makes the chat server with its plugins. It acts for users in the
@@ -110,7 +113,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	}
 	workers := map[string]func(context.Context) error{"sockets": gateway.Run, "calls": calls.Run}
 	maps.Copy(workers, o.Workers())
-	return &oraclePart{talks: o.Turns, runs: o.Engine, chats: o.Service, agents: o.Agents, part: part{
+	return &oraclePart{talks: o.Turns, runs: o.Engine, chats: o.Service, agents: o.Agents, plugins: o.Plugins, part: part{
 		name: "oracle", writes: true,
 		surfaces: append([]httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.Surface}, o.Faces...),
 		workers:  workers,

@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
@@ -41,7 +42,7 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 		return fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
 	}
 	tell(Finding{Part: "PINs", Text: fmt.Sprintf("%d re-encrypted; PIN_ENCRYPTION_KEYS_OLD may be dropped", pins)})
-	files, err := newFiles(ctx, r, opt, 0)
+	files, err := newFiles(ctx, r, opt, filestore.Config{})
 	if err != nil {
 		return err
 	}

@@ -6,62 +6,43 @@ import (
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/app/people"
-	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
-	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
-	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/webhook/webhooksql"
 )
 
-// lister pages through who has something stored, in order.
-type lister struct {
-	tables sqldb.Migrations
-	list   func(ctx context.Context, after string, limit int) ([]string, error)
-}
-
-// usersOf lists who keeps something with the services, by their records.
-// Telephones' accounts are not DIDs.
-func usersOf(db *sqldb.DB) []lister {
-	return []lister{
-		{identitysql.Migrations(), identitysql.New(db).Delegators},
-		{filestoresql.Migrations(), filestoresql.New(db).Namespaces},
-		{oraclesql.Migrations(), oraclesql.New(db).Owners},
+// peopleSurface lets operators look after people.
+func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Surface {
+	keep := people.Services{
+		DB: a.res.db, Identity: a.identity, Keys: a.keys, Webhooks: webhooksql.New(a.res.db, queue.Config{}),
+		Serves: a.serves, Now: a.res.now,
 	}
-}
-
-// peopleSurface lets operators find people and keep them out.
-func (a *App) peopleSurface() httpserver.Surface {
+	if files != nil {
+		keep.Files, keep.Folders, keep.Know = files.service, files.folders, files.knowledge.Service
+	}
+	if talking != nil {
+		keep.Chats, keep.Plugins = talking.chats, talking.plugins
+	}
 	return people.Surface(people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
 		Service: a.identity.DID(), RoleOf: a.roles.book.Held,
+		Quotas: a.access.quotas, Usual: a.allowances().Limits, Used: people.Counted(a.res.db, a.serves, a.res.now),
+		Holdings: keep.Holdings(), Elsewhere: keep.Elsewhere, Export: keep.Export,
 	})
 }
 
-// hasUsers reports whether anybody has used this deployment.
-func hasUsers(ctx context.Context, db *sqldb.DB) (bool, error) {
-	for _, l := range append(usersOf(db), lister{ussdsql.Migrations(), ussdsql.New(db).AccountIDs}) {
-		is, err := migrated(ctx, db, l.tables)
-		if err != nil {
-			return false, err
-		}
-		if !is {
-			continue
-		}
-		if some, err := l.list(ctx, "", 1); err != nil || len(some) > 0 {
-			return len(some) > 0, err
-		}
+// measures are the oracle's part of the allowances.
+func (a *App) measures() oracle.Measures {
+	l := a.allowances()
+	return oracle.Measures{
+		User:      oracle.Measure{Messages: l.Messages, CostMicros: l.CostMicros},
+		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.CostMicros},
+		Own:       people.MeasureOf(a.access.quotas),
 	}
-	return false, nil
-}
-
-// migrated reports whether a service's tables are there: another node may be the
-// only one that serves it.
-func migrated(ctx context.Context, db *sqldb.DB, m sqldb.Migrations) (bool, error) {
-	state, err := db.MigrationStatus(ctx, m)
-	return err == nil && len(state) > 0 && !state[0].Applied.IsZero(), err
 }
 
 // runsThis reports whether a DID has a role of its own here.
@@ -69,8 +50,6 @@ func (a *App) runsThis(ctx context.Context, did string) (bool, error) {
 	role, err := a.roles.book.Held(ctx, did)
 	return err == nil && role != operators.None, err
 }
-
-const userPage = 500
 
 // KnownUsers calls tell with every DID that has something stored here, for
 // operators who want to make members of them.
@@ -80,32 +59,7 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 	if err := r.openExisting(ctx, &opt.Settings, sqldb.Open); err != nil {
 		return err
 	}
-	listed := map[string]bool{}
-	for _, l := range usersOf(r.db) {
-		is, err := migrated(ctx, r.db, l.tables)
-		if err != nil {
-			return err
-		}
-		for after := ""; is; {
-			some, err := l.list(ctx, after, userPage)
-			if err != nil {
-				return err
-			}
-			for _, name := range some {
-				after = name
-				did := people.DIDOf(name)
-				if did == "" || listed[did] {
-					continue
-				}
-				listed[did] = true
-				if err := tell(did); err != nil {
-					return err
-				}
-			}
-			is = len(some) == userPage
-		}
-	}
-	return nil
+	return people.Known(ctx, r.db, tell)
 }
 
 func accessText(m membership.Mode, how string, members int64) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
 	"github.com/castalia-org/castalia/internal/app/webhooks"
 	"github.com/castalia-org/castalia/internal/identity"
@@ -74,9 +75,9 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	if err != nil {
 		return part{}, err
 	}
-	people := ussdpeople.New(store, ussdpeople.Config{Keys: keys, Forget: a.conversations(talking), Now: a.res.now})
+	accounts := ussdpeople.New(store, ussdpeople.Config{Keys: keys, Forget: a.conversations(talking), Now: a.res.now})
 	newKeys := ussdkey.New(store, ussdkey.Config{
-		Used: telephonekit.OwnThings{DB: a.res.db, Runs: a.runsThis, Migrated: migrated}.Has, Runs: a.runsThis,
+		Used: telephonekit.OwnThings{DB: a.res.db, Runs: a.runsThis, Migrated: people.Migrated}.Has, Runs: a.runsThis,
 		Bound: a.identity.KeysChanged, Now: a.res.now,
 	})
 	workers := texts.Workers(cfg.Oracle)
@@ -91,13 +92,13 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 			ussdcounthttp.Surface(ussdcounthttp.Deps{
 				Counts: svc.Counts, Begun: store.Begun, Totals: texts.Totals, Now: a.res.now,
 			}),
-			ussdpeoplehttp.Operators(people),
+			ussdpeoplehttp.Operators(accounts),
 			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{
-				People: people, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(),
+				People: accounts, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(),
 			}),
 			ussdkeyhttp.Operators(newKeys),
 			ussdkeyhttp.Persons(ussdkeyhttp.PersonDeps{
-				Keys: newKeys, People: people, Authenticate: a.authenticated(identity.Entrance), CORS: a.openCORS(),
+				Keys: newKeys, People: accounts, Authenticate: a.authenticated(identity.Entrance), CORS: a.openCORS(),
 			}),
 		},
 		workers: workers,
@@ -113,7 +114,7 @@ func (a *App) conversations(talking *oraclePart) telephonekit.Conversations {
 	kept := oraclesql.New(a.res.db)
 	return telephonekit.Conversations{
 		List: func(ctx context.Context, owner string, limit, offset int) ([]oracle.Session, int64, error) {
-			if is, err := migrated(ctx, a.res.db, oraclesql.Migrations()); err != nil || !is {
+			if is, err := people.Migrated(ctx, a.res.db, oraclesql.Migrations()); err != nil || !is {
 				return nil, 0, err // nobody has the oracle
 			}
 			return kept.Sessions(ctx, owner, limit, offset)

@@ -87,6 +87,43 @@ export function peopleTests(world) {
     await close(["400"]);
   });
 
+  test("an operator gives one person other limits, takes an export of them, and erases them", async () => {
+    const { page, members, close } = await people();
+    const everybody = page.getByRole("region", { name: "People", exact: true });
+    await members.getByLabel("Their DID").fill(friend);
+    await members.getByLabel("Who that is").fill("Grace");
+    await members.getByRole("button", { name: "Add a member" }).click();
+    await everybody.getByRole("button", { name: "Limits of Grace" }).click();
+    await everybody.getByLabel("Messages a day").fill("7");
+    await everybody.getByRole("button", { name: "Save limits" }).click();
+    await everybody.getByText("0 of 7").waitFor();
+    await check(page, "the limits of a person");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await check(page, "the limits of a person at 360");
+    assert.deepEqual(await tooSmall(page), []);
+    await everybody.getByRole("button", { name: "Back to what everybody may have" }).click();
+    await everybody.getByText("0 of 7").waitFor({ state: "detached" });
+
+    await everybody.getByRole("button", { name: "Export or erase Grace" }).click();
+    const dialog = page.getByRole("dialog");
+    await check(page, "a question before erasing");
+    const download = page.waitForEvent("download");
+    await dialog.getByRole("button", { name: "Export everything" }).click();
+    assert.equal((await download).suggestedFilename(), `castalia-${friend.slice(-6)}.tar.gz`);
+    const erase = dialog.getByRole("button", { name: "Erase", exact: true });
+    await dialog.getByRole("textbox").fill("nobody");
+    assert.equal(await erase.isDisabled(), true);
+    await dialog.getByRole("textbox").fill(friend.slice(-6));
+    await erase.click();
+    await dialog.getByText("What stays:").waitFor();
+    await check(page, "the receipt of erasing");
+    await dialog.getByRole("button", { name: "Close the receipt" }).click();
+    await everybody.getByText("blocked", { exact: true }).waitFor();
+    await everybody.getByRole("button", { name: /^Let .* come in again$/ }).click();
+    await everybody.getByText("blocked", { exact: true }).waitFor({ state: "detached" });
+    await close();
+  });
+
   for (const colorScheme of ["light", "dark"]) {
     test(`the page of people is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
       const viewport = { width: 360, height: 740 };

@@ -1,4 +1,5 @@
-// Package people lets operators find who uses a deployment, and keep somebody out.
+// Package people lets operators find who uses a deployment, say what one of them may have,
+// keep somebody out, and export and erase what is kept of somebody.
 //
 // Who they are is known by what they have here: a membership, files, conversations,
 // delegations, or a block. Each of those has them in order, so that a page reads as many
@@ -40,6 +41,17 @@ type Deps struct {
 	RoleOf func(ctx context.Context, did string) (operators.Role, error)
 	// Service is the deployment's own DID.
 	Service string
+	// Quotas are what operators chose for single people, Usual is what holds for all.
+	Quotas *membership.Quotas
+	Usual  Limits
+	// Used says how much of it a DID used.
+	Used func(ctx context.Context, did string) (Limits, error)
+	// Holdings are what is kept of people, in the order in which it is erased. Elsewhere
+	// names services that keep something too and that this node does not have.
+	Holdings  []Holding
+	Elsewhere func(ctx context.Context) ([]string, error)
+	// Export writes all of that.
+	Export func(ctx context.Context, did string, a *Archive) error
 }
 
 // Person is what operators see of somebody.
@@ -81,7 +93,7 @@ type NewBlock struct {
 func Surface(d Deps) httpserver.Surface {
 	tags := []string{"Operators"}
 	did := []httpserver.Param{{Name: "did", In: "path", Required: true, Doc: "The person's DID."}}
-	return httpserver.Surface{Name: "people", Doc: "Who uses this deployment.", Routes: []httpserver.Route{
+	return httpserver.Surface{Name: "people", Doc: "Who uses this deployment.", Routes: append([]httpserver.Route{
 		{
 			Method: http.MethodGet, Pattern: "/operator/people", Auth: httpserver.Operator, Tags: tags,
 			Summary: "People", Doc: "Members, who has something stored here, and who is blocked. Telephones are not among them.",
@@ -104,7 +116,7 @@ func Surface(d Deps) httpserver.Surface {
 			Summary: "End a block", Doc: "They may come in again as others may.",
 			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Person{}}}, Handler: d.unblock,
 		},
-	}}
+	}, append(d.quotaRoutes(tags, did), d.exportRoute(tags, did), d.eraseRoute(tags, did))...)}
 }
 
 func (d Deps) list(w http.ResponseWriter, r *http.Request) error {

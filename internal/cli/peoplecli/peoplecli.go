@@ -18,14 +18,17 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "list [DID…|NOTE…] | block DID [--note TEXT] | unblock DID | … [--server URL] [--token TOKEN]"
-	Summary = "find who uses a running server, and keep somebody out"
+	Usage   = "list [DID…|NOTE…] | block DID [--note TEXT] | unblock DID | quota DID [auto] [--bytes SIZE] [--messages N] [--cost DOLLARS] | export DID [--out FILE] | erase DID [--confirm END] | … [--server URL] [--token TOKEN]"
+	Summary = "find who uses a running server, say what one of them may have, keep somebody out, export and erase"
 )
 
 var verbs = shell.Verbs[*desk]{
 	"list":    {Most: 1, Run: (*desk).list},
 	"block":   {Least: 1, Most: 1, Run: (*desk).block},
 	"unblock": {Least: 1, Most: 1, Run: (*desk).unblock},
+	"quota":   {Least: 1, Most: 2, Run: (*desk).quota},
+	"export":  {Least: 1, Most: 1, Run: (*desk).export},
+	"erase":   {Least: 1, Most: 1, Run: (*desk).erase},
 }
 
 // Run does what the arguments say.
@@ -40,6 +43,11 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("people "+args[0], s)
 	d := &desk{Desk: shell.NewDesk(fs, s, "/operator/people"), io: s}
 	fs.StringVar(&d.note, "note", "", "block: `TEXT` that says why, for operators")
+	fs.StringVar(&d.limits.bytes, "bytes", "", "quota: `SIZE` that their files may have, such as 5GiB; off is no limit, auto what everybody may have")
+	fs.StringVar(&d.limits.messages, "messages", "", "quota: `N` messages to the oracle in a day; off is no limit, auto what everybody may send")
+	fs.StringVar(&d.limits.cost, "cost", "", "quota: `DOLLARS` that the model may cost in a day, such as 0.50; off is no limit, auto what everybody may spend")
+	fs.StringVar(&d.out, "out", "", "export: `FILE` to write, which is not there yet; castalia-END.tar.gz unless given")
+	fs.StringVar(&d.confirm, "confirm", "", "erase: `END` of the DID, at least its last six characters; asked for unless given")
 	rest, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
@@ -53,8 +61,11 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 // desk is where whoever looks after people sits.
 type desk struct {
 	*shell.Desk
-	io   shell.IO
-	note string
+	io     shell.IO
+	note   string
+	limits limits
+	// out is the file of an export, confirm the end of the DID that is erased.
+	out, confirm string
 }
 
 // list prints people whose DID or note begins with something, or all.

@@ -99,6 +99,9 @@ func (b *Book) RemoveMember(ctx context.Context, text string) error {
 	return nil
 }
 
+// IsNamed reports whether the setting names a DID.
+func (b *Book) IsNamed(did string) bool { return b.named[did] }
+
 // Named returns how many members the setting names.
 func (b *Book) Named() int { return len(b.named) }
 

@@ -135,6 +135,13 @@ type Store interface {
 	// MembersNoted lists members whose note begins with a text, whatever the case of its
 	// English letters, in order of note.
 	MembersNoted(ctx context.Context, begins string, limit int) ([]Member, error)
+	// SetQuota stores what a DID may have and enters that into the feed of quotas.
+	SetQuota(ctx context.Context, q Quota) error
+	// Quota returns what was set last for a DID; nil: nothing was.
+	Quota(ctx context.Context, name string) (*Quota, error)
+	// QuotaChanges lists quotas with a higher number, in order of number, those among them
+	// that were taken back. One that becomes visible has a higher number than all that were.
+	QuotaChanges(ctx context.Context, after int64, limit int) ([]Quota, error)
 	// AddInvitation stores an invitation.
 	AddInvitation(ctx context.Context, i Invitation) error
 	// Invitations lists invitations, the newest first, before a time.

@@ -140,6 +140,42 @@ func (p *Plugin) discard(ctx context.Context, did, name string) (found bool, old
 	return found, old, err
 }
 
+// ForgetUser implements plugin.Forgetter: the servers that a user added, with what was
+// authorized there, and what they authorized at the operator's.
+func (p *Plugin) ForgetUser(ctx context.Context, did string) (int, error) {
+	names, _, err := p.mine(ctx, did)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		found, old, err := p.discard(ctx, did, name)
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			p.revoke(ctx, did, name, p.cfg.UserPrivate, old)
+		}
+	}
+	// What is left was authorized at servers of the operator.
+	return len(names), p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		for _, prefix := range []string{grantKey(did, ""), wantKey(did, ""), answeredKey(did, "")} {
+			left, err := tx.Scan(ctx, plugin.Range{Prefix: prefix, Limit: forgotten})
+			if err != nil {
+				return err
+			}
+			for _, e := range left {
+				if err := tx.Delete(ctx, e.Key); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// forgotten bounds what somebody can have authorized: there are fewer servers.
+const forgotten = 1000
+
 // ownServers are what the agent may use in this user's turns. A name that the
 // operator took in the meantime is the operator's.
 func (p *Plugin) ownServers(ctx context.Context, did string) ([]plugin.MCPServer, error) {

@@ -254,6 +254,14 @@ func (p *Plugin) ForgetAll(ctx context.Context, did string) (int, error) {
 	return n, err
 }
 
+// ExportUser implements plugin.Exporter.
+func (p *Plugin) ExportUser(ctx context.Context, did string) (any, error) { return p.All(ctx, did) }
+
+// ForgetUser implements plugin.Forgetter.
+func (p *Plugin) ForgetUser(ctx context.Context, did string) (int, error) {
+	return p.ForgetAll(ctx, did)
+}
+
 // Note tells the model what it may already know about a message.
 func (p *Plugin) Note(ctx context.Context, rt *plugin.Runtime) (string, error) {
 	if p.cfg.InPrompt <= 0 || rt.Session.Message == "" {

@@ -312,15 +312,33 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Method: http.MethodDelete, Pattern: path, Summary: "Forget your preferences",
 			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Doc: "null"}},
 			Handler: func(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error {
-				if err := p.store.Update(r.Context(), func(ctx context.Context, tx plugin.Tx) error {
-					return tx.Delete(ctx, plugin.UserKey(rt.User.DID))
-				}); err != nil {
+				if _, err := p.ForgetUser(r.Context(), rt.User.DID); err != nil {
 					return err
 				}
 				return pluginhttp.WriteJSON(w, http.StatusOK, nil)
 			},
 		},
 	}
+}
+
+// ExportUser implements plugin.Exporter.
+func (p *Plugin) ExportUser(ctx context.Context, did string) (any, error) {
+	kept, _, err := p.load(ctx, p.store, did)
+	return kept, err
+}
+
+// ForgetUser implements plugin.Forgetter.
+func (p *Plugin) ForgetUser(ctx context.Context, did string) (n int, err error) {
+	err = p.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		n = 0
+		_, there, err := tx.Get(ctx, plugin.UserKey(did))
+		if err != nil || !there {
+			return err
+		}
+		n = 1
+		return tx.Delete(ctx, plugin.UserKey(did))
+	})
+	return n, err
 }
 
 // write is a handler that stores what a body says.

@@ -49,6 +49,9 @@ type Config struct {
 	// Quota is how many bytes the versions of a namespace may have together, in the
 	// trash or not; 0 is no limit.
 	Quota int64
+	// QuotaOf, when set, says what a namespace may have where operators chose something
+	// else than what all may.
+	QuotaOf func(namespace string, usual int64) int64
 }
 
 const (
@@ -129,7 +132,12 @@ func (s *Service) Short() bool { return s.short() }
 func (s *Service) Now() time.Time { return s.now() }
 
 // Quota is how many bytes a namespace may hold; 0 is no limit (ADR 0080).
-func (s *Service) Quota() int64 { return s.cfg.Quota }
+func (s *Service) Quota(namespace string) int64 {
+	if s.cfg.QuotaOf == nil {
+		return s.cfg.Quota
+	}
+	return s.cfg.QuotaOf(namespace, s.cfg.Quota)
+}
 
 // MaxUpload is the largest file.
 func (s *Service) MaxUpload() int64 { return s.cfg.MaxUpload }

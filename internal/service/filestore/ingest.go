@@ -47,8 +47,8 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 		err = s.sealInline(b, key, head, state)
 	} else {
 		rest := &limited{r: io.MultiReader(bytes.NewReader(head), body), left: s.cfg.MaxUpload, err: s.tooLarge()}
-		if s.cfg.Quota > 0 && s.cfg.Quota < rest.left { // its size may be known at its end alone
-			rest.left, rest.err = s.cfg.Quota, OverQuota(s.cfg.Quota)
+		if quota := s.Quota(ns); quota > 0 && quota < rest.left { // its size may be known at its end alone
+			rest.left, rest.err = quota, OverQuota(quota)
 		}
 		err = s.sealObject(ctx, b, key, rest, state)
 	}

@@ -24,32 +24,34 @@ func PartsOverQuota(quota int64) error {
 // may hold: all of them together as much as its files. They become files or end,
 // so neither counts for the other.
 func (s *Service) roomForParts(ctx context.Context, namespace string) (int64, error) {
-	if s.cfg.Quota <= 0 {
+	quota := s.Quota(namespace)
+	if quota <= 0 {
 		return math.MaxInt64, nil
 	}
 	held, err := s.store.UploadBytes(ctx, namespace)
-	if err == nil && held >= s.cfg.Quota {
-		err = PartsOverQuota(s.cfg.Quota)
+	if err == nil && held >= quota {
+		err = PartsOverQuota(quota)
 	}
-	return s.cfg.Quota - held, err
+	return quota - held, err
 }
 
 // roomFor refuses early what cannot fit. The commit decides; this only saves
 // the bytes. It does not know what retention will drop, so it refuses little.
 func (s *Service) roomFor(ctx context.Context, namespace string, size int64) error {
-	if s.cfg.Quota <= 0 {
+	quota := s.Quota(namespace)
+	if quota <= 0 {
 		return nil
 	}
-	if size > s.cfg.Quota {
-		return OverQuota(s.cfg.Quota)
+	if size > quota {
+		return OverQuota(quota)
 	}
 	scope, err := Owner(namespace).Scope(List)
 	if err != nil {
 		return err
 	}
 	u, err := s.store.Usage(ctx, scope)
-	if err == nil && u.VersionBytes > s.cfg.Quota {
-		return OverQuota(s.cfg.Quota)
+	if err == nil && u.VersionBytes > quota {
+		return OverQuota(quota)
 	}
 	return err
 }

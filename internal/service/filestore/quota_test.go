@@ -16,6 +16,38 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
 
+// A quota of one's own holds in the place of the usual one, from one request to the next.
+func TestANamespaceMayHaveAQuotaOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var own atomic.Int64
+	own.Store(10)
+	s := filestoretest.Embedded(t).Node(func(c *filestore.Config) {
+		c.Quota = 100
+		c.QuotaOf = func(namespace string, usual int64) int64 {
+			if namespace != owner.Namespace {
+				return usual
+			}
+			return own.Load()
+		}
+	})
+	put := func(a filestore.Access, size int) error {
+		_, err := s.Put(t.Context(), a, filestore.Put{
+			Path: "/" + strconv.Itoa(size), Mode: filestore.Upsert, Body: strings.NewReader(strings.Repeat("x", size)),
+		})
+		return err
+	}
+	if err := put(owner, 11); fault.From(err).Code != "quota_exceeded" || !strings.Contains(err.Error(), "10 bytes") {
+		t.Errorf("more than the own quota: %v", err)
+	}
+	if err := put(filestore.Owner("another"), 11); err != nil {
+		t.Errorf("another namespace: %v", err)
+	}
+	own.Store(0)
+	if err := put(owner, 101); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}
+
 func TestQuotaCountsVersionsAndTrash(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {

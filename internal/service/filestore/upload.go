@@ -177,7 +177,7 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 		return 0, err
 	}
 	if room < left {
-		left, beyond = room, PartsOverQuota(s.cfg.Quota)
+		left, beyond = room, PartsOverQuota(s.Quota(u.Namespace))
 	}
 	// What was received is kept even when the client has left, which ends ctx: the
 	// end of the body ends the writing, and keepTime what hangs.
@@ -206,7 +206,7 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	if u.State, err = state.MarshalBinary(); err != nil {
 		return 0, err
 	}
-	if err := s.store.AdvanceUpload(ctx, u, holder, offset, e, s.cfg.Quota); err != nil {
+	if err := s.store.AdvanceUpload(ctx, u, holder, offset, e, s.Quota(u.Namespace)); err != nil {
 		if fault.Is(err, fault.StorageFull) { // others, side by side, took the room
 			_ = s.blobs.Delete(ctx, e.Object)
 		}
@@ -304,7 +304,7 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	}
 	r, err := s.store.Commit(ctx, Commit{
 		Change: Change{Scope: scope, By: a.By(), Once: OnceUpload(id), Now: s.now()},
-		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: NewID(), Quota: s.cfg.Quota,
+		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: NewID(), Quota: s.Quota(u.Namespace),
 	})
 	return s.done(a, r, err)
 }

@@ -42,7 +42,7 @@ func (s *Service) RestoreVersion(ctx context.Context, a Access, t Target, number
 			return Receipt{}, err
 		}
 		r, err := s.store.Commit(ctx, Commit{
-			Change: c, Mode: ReplaceOnly, Content: v.Content, Op: OpRestore, Quota: s.cfg.Quota,
+			Change: c, Mode: ReplaceOnly, Content: v.Content, Op: OpRestore, Quota: s.Quota(a.Namespace),
 		})
 		return s.done(a, r, err)
 	})

@@ -95,7 +95,7 @@ func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, e
 	c := Commit{
 		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.By(), Once: p.Once, Count: p.Count, Now: s.now()},
 		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: NewID(), Keep: p.Keep, Mark: p.Mark,
-		Quota: s.cfg.Quota, Drop: p.Drop,
+		Quota: s.Quota(a.Namespace), Drop: p.Drop,
 	}
 	r, err := s.store.Commit(ctx, c)
 	for i := 0; fault.Is(err, fault.Conflict) && i < len(p.Otherwise); i++ {

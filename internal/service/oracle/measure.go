@@ -18,7 +18,12 @@ type Measure struct {
 func (m Measure) Limited() bool { return m.Messages > 0 || m.CostMicros > 0 }
 
 // Measures are those of people, by how they come.
-type Measures struct{ User, Telephone Measure }
+type Measures struct {
+	User, Telephone Measure
+	// Own, when set, says what a user has where operators chose something else than what
+	// all have.
+	Own func(sponsor string, usual Measure) Measure
+}
 
 // TelephoneSponsor begins the names of those who answer for telephone users.
 const TelephoneSponsor = "did:ussd:"
@@ -28,7 +33,10 @@ func (m Measures) Of(sponsor string) Measure {
 	if strings.HasPrefix(sponsor, TelephoneSponsor) {
 		return m.Telephone
 	}
-	return m.User
+	if m.Own == nil {
+		return m.User
+	}
+	return m.Own(sponsor, m.User)
 }
 
 const day = 24 * time.Hour

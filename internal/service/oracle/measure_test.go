@@ -40,4 +40,8 @@ func TestBeyondAMeasure(t *testing.T) {
 	if m.Of("did:key:z6Mk").Messages != 1 || m.Of("did:ussd:number:x").Messages != 2 {
 		t.Error("people are measured by the wrong measure")
 	}
+	m.Own = func(_ string, usual oracle.Measure) oracle.Measure { usual.Messages += 5; return usual }
+	if m.Of("did:key:z6Mk").Messages != 6 || m.Of("did:ussd:number:x").Messages != 2 {
+		t.Error("a measure of somebody's own does not hold")
+	}
 }

@@ -135,7 +135,7 @@ func (a *api) lookUp(c *call, q question, all []resource, below bool) error {
 	}
 	asker, quota := c.access, int64(0)
 	if slices.ContainsFunc(asker.Grants, func(g filestore.Grant) bool { return g.Root == vfspath.Everything }) {
-		asker, quota = filestore.Owner(asker.Namespace), a.svc.Quota() // what is left depends on everything
+		asker, quota = filestore.Owner(asker.Namespace), a.svc.Quota(asker.Namespace) // what is left depends on everything
 	}
 	usage, err := a.svc.Usage(c.Context(), asker)
 	if err != nil {

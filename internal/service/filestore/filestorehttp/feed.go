@@ -221,7 +221,7 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, UsageBody{
 		access.Namespace, u.Files, u.Bytes, u.TrashFiles, u.TrashBytes, u.Versions, u.VersionBytes, a.svc.MaxUpload(),
-		a.svc.Quota(), u.Last, u.IndexedThrough,
+		a.svc.Quota(access.Namespace), u.Last, u.IndexedThrough,
 	})
 }
 

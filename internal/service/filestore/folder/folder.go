@@ -133,7 +133,7 @@ type Store interface {
 // Files is what folders need of the file store; *filestore.Service is it.
 type Files interface {
 	Now() time.Time
-	Quota() int64
+	Quota(namespace string) int64
 	Once(ctx context.Context, a filestore.Access, o filestore.Once,
 		do func() (filestore.Receipt, error)) (filestore.Receipt, error)
 	Changed(namespace string)
@@ -286,7 +286,7 @@ func (s *Service) Copy(ctx context.Context, a filestore.Access, e Ends) (filesto
 	return s.act(ctx, a, e.Once, func() (filestore.Receipt, error) {
 		return s.store.Copy(ctx, Copying{
 			Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto, Source: source, Discard: discard,
-			Quota: s.files.Quota(),
+			Quota: s.files.Quota(a.Namespace),
 		})
 	})
 }

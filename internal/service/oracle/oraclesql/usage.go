@@ -68,12 +68,18 @@ func (st *Store) ReserveCost(ctx context.Context, sponsor string, limit, want in
 
 // Cost returns what the model cost for a sponsor on the day.
 func (st *Store) Cost(ctx context.Context, sponsor string, now time.Time) (micros int64, err error) {
-	err = st.db.Read().QueryRowContext(ctx, `SELECT cost_micros FROM oracle_usage WHERE sponsor = $1 AND day = $2`,
-		sponsor, oracle.DayOf(now)).Scan(&micros)
+	_, micros, err = st.Used(ctx, sponsor, now)
+	return micros, err
+}
+
+// Used returns what was counted of a sponsor's measure on the day.
+func (st *Store) Used(ctx context.Context, sponsor string, now time.Time) (messages, micros int64, err error) {
+	err = st.db.Read().QueryRowContext(ctx, `SELECT messages, cost_micros FROM oracle_usage WHERE sponsor = $1 AND day = $2`,
+		sponsor, oracle.DayOf(now)).Scan(&messages, &micros)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("read cost: %w", err)
+		return 0, 0, fmt.Errorf("read what was used: %w", err)
 	}
-	return micros, nil
+	return messages, micros, nil
 }
 
 // usageDays is how long counts are kept.

@@ -3,14 +3,14 @@ import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
-import { CopyButton } from "../../shell/CopyButton";
-import { messageOf, short } from "../../shell/format";
+import { messageOf } from "../../shell/format";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { say } from "../../words";
 import { ask } from "./api";
-import { nameOf, peopleAfter, peoplePath, standingOf, type People, type Person } from "./people";
+import { nameOf, peopleAfter, peoplePath, personPath, type People, type Person } from "./people";
+import { PersonRow } from "./PersonRow";
 
 /** Everybody who has something here, to find one of them and to keep somebody out. */
 export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
@@ -31,7 +31,7 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
   const pages = list.data?.pages;
   const people = pages?.flatMap((page) => page.people);
   const error = list.error ? messageOf(list.error) : "";
-  const blockPath = ({ did }: Person) => `${peoplePath}/${encodeURIComponent(did)}/block`;
+  const blockPath = (person: Person) => `${personPath(person)}/block`;
   function change(person: Person) {
     if (person.blocked) doing.run(() => ask(session, blockPath(person), "DELETE"));
     else setBlocking(person);
@@ -70,36 +70,13 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
       {people && people.length > 0 && (
         <ul className="plain locks people">
           {people.map((person) => (
-            <li key={person.did} className="row spread">
-              <span className="grow">
-                <strong dir="auto">{nameOf(person)}</strong>{" "}
-                {person.blocked && (
-                  <span className="badge bad">{say("operator.personBlocked")}</span>
-                )}
-                <span className="soft small with-copy">
-                  {person.note && <span className="mono">{short(person.did, 16, 6)}</span>}
-                  <CopyButton
-                    text={person.did}
-                    label={say("operator.personCopyDid", { name: nameOf(person) })}
-                  />
-                </span>
-                <span className="soft small block">{standingOf(person)}</span>
-              </span>
-              {mayChange && (person.blocked || !person.role) && (
-                <button
-                  type="button"
-                  className={person.blocked ? "" : "danger"}
-                  aria-disabled={doing.isBusy} // one that is disabled loses the focus
-                  aria-label={say(
-                    person.blocked ? "operator.personUnblockOne" : "operator.personBlockOne",
-                    { name: nameOf(person) },
-                  )}
-                  onClick={() => !doing.isBusy && change(person)}
-                >
-                  {say(person.blocked ? "operator.personUnblock" : "operator.personBlock")}
-                </button>
-              )}
-            </li>
+            <PersonRow
+              key={person.did}
+              person={person}
+              mayChange={mayChange}
+              isBusy={doing.isBusy}
+              onBlock={() => change(person)}
+            />
           ))}
         </ul>
       )}

@@ -45,8 +45,8 @@ export async function ask<T>(
 }
 
 /** Asks for something that is kept as a file. */
-export async function askBlob(session: Session, path: string): Promise<Blob> {
-  const reply = await fetch(path, { headers: await authorisation(session) });
+export async function askBlob(session: Session, path: string, method = "GET"): Promise<Blob> {
+  const reply = await fetch(path, { method, headers: await authorisation(session) });
   if (reply.ok) return reply.blob();
   throw await refusal(reply);
 }

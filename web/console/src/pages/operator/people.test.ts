@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { doorOf, membersAfter, nameOf, peopleAfter, standingOf, usageOf, usesOf } from "./people";
+import {
+  doorOf,
+  limitIn,
+  limitsIn,
+  limitText,
+  membersAfter,
+  nameOf,
+  peopleAfter,
+  quotaParts,
+  standingOf,
+  usageOf,
+  usesOf,
+} from "./people";
 
 test("members are read page by page", () => {
   expect(membersAfter("")).toBe("/operator/members?limit=50");
@@ -40,4 +52,21 @@ test("people are found by what was typed, and their standing is told", () => {
   const at = new Date().toISOString();
   const blocked = { did: "did:key:z", member: false, blocked: { at, by: "o", note: "spam" } };
   expect(standingOf(blocked)).toBe("no member, blocked just now: spam");
+});
+
+test("limits are typed in units of people, and nothing typed is what everybody may have", () => {
+  expect(limitsIn(["", " ", ""])).toEqual({});
+  expect(limitsIn(["1.5", "0", "0.25"])).toEqual({
+    bytes: 1572864,
+    messages: 0,
+    costMicros: 250000,
+  });
+  const own = { bytes: 1572864, messages: 0 };
+  expect(quotaParts.map((part) => limitIn(part, own[part.name as keyof typeof own]))).toEqual([
+    "1.5",
+    "0",
+    "",
+  ]);
+  expect(quotaParts.map((part) => limitText(part, 0))).toEqual(Array(3).fill("no limit"));
+  expect(quotaParts.map((part) => limitText(part, 2000000)).at(-1)).toBe("$2.00");
 });

@@ -1,4 +1,4 @@
-import { ago, list, number, short } from "../../shell/format";
+import { ago, bytes, list, number, short } from "../../shell/format";
 import { say, type Key } from "../../words";
 
 /** Who may come in: what GET /operator/access says. */
@@ -85,7 +85,103 @@ export interface People {
   more?: boolean;
 }
 
+/** What somebody may have, or what they used; as a limit 0 is none. */
+export interface Limits {
+  bytes: number;
+  messages: number;
+  costMicros: number;
+}
+
+/** What GET /operator/people/{did}/quota says. */
+export interface Quota {
+  limit: Limits;
+  usual: Limits;
+  used: Limits;
+  /** What operators chose for this person. */
+  own?: Partial<Limits>;
+}
+
+interface QuotaPart {
+  name: keyof Limits;
+  label: Key;
+  /** How much one of what is typed is. */
+  unit: number;
+  step: string;
+  most: number;
+  text: (n: number) => string;
+}
+
+const dollars = (micros: number) =>
+  number(micros / 1e6, { style: "currency", currency: "USD", maximumFractionDigits: 6 });
+
+export const quotaParts: readonly QuotaPart[] = [
+  {
+    name: "bytes",
+    label: "operator.quotaBytes",
+    unit: 2 ** 20,
+    step: "any",
+    most: 2 ** 33,
+    text: bytes,
+  },
+  {
+    name: "messages",
+    label: "operator.quotaMessages",
+    unit: 1,
+    step: "1",
+    most: 1e9,
+    text: (n) => number(n),
+  },
+  {
+    name: "costMicros",
+    label: "operator.quotaCost",
+    unit: 1e6,
+    step: "0.000001",
+    most: 1e6,
+    text: dollars,
+  },
+];
+
+/** A limit as it is typed; nothing is what everybody may have. */
+export function limitIn({ unit }: QuotaPart, own: number | undefined): string {
+  return own === undefined ? "" : String(own / unit);
+}
+
+/** What was typed, as the server takes it. */
+export function limitsIn(typed: readonly string[]): Partial<Limits> {
+  const own: Partial<Limits> = {};
+  quotaParts.forEach(({ name, unit }, i) => {
+    const text = typed[i]?.trim();
+    if (text) own[name] = Math.round(Number(text) * unit);
+  });
+  return own;
+}
+
+export function limitText({ text }: QuotaPart, n: number): string {
+  return n === 0 ? say("operator.quotaNone") : text(n);
+}
+
 export const peoplePath = "/operator/people";
+
+export function personPath({ did }: Person): string {
+  return `${peoplePath}/${encodeURIComponent(did)}`;
+}
+
+/** How much of the end of a DID is typed before somebody is erased. */
+export const confirmLength = 6;
+
+/** How the archive of a person is called. */
+export function exportName({ did }: Person): string {
+  return `castalia-${did.slice(-confirmLength)}.tar.gz`;
+}
+
+/** What POST /operator/people/{did}/erase says. */
+export interface ErasedPerson {
+  /** How much was erased of what. */
+  erased: Record<string, number>;
+  done: boolean;
+  stays: string[];
+}
+
 export const membersPath = "/operator/members";
 export const operatorsPath = "/operator/operators";
 export const invitationsPath = "/operator/invitations";

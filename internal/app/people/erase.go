@@ -1,0 +1,162 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity/membership"
+	"github.com/castalia-org/castalia/internal/identity/operators"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// Holding is something that the deployment keeps of people.
+type Holding struct {
+	// Name is what the receipt calls it.
+	Name string
+	// Erase destroys some of what it has of a DID and says whether there may be more. Doing
+	// it again is fine.
+	Erase func(ctx context.Context, did string) (n int64, more bool, err error)
+}
+
+// NewErasure is the body of POST /operator/people/{did}/erase.
+type NewErasure struct {
+	Confirm string `json:"confirm" doc:"The end of the DID, at least its last six characters."`
+}
+
+// Receipt is what erasing a person came to.
+type Receipt struct {
+	DID string    `json:"did"`
+	At  time.Time `json:"at"`
+	By  string    `json:"by"`
+	// Erased is how much this request erased of what.
+	Erased map[string]int64 `json:"erased"`
+	// Done says that nothing is left of it. Otherwise the same request goes on.
+	Done bool `json:"done"`
+	// Stays says what is left where the erasing does not reach.
+	Stays []string `json:"stays"`
+}
+
+const (
+	// confirmed is how much of a DID's end has to be typed at least.
+	confirmed = 6
+	// eraseTime is how long one request erases: what is left is for the next one.
+	eraseTime = 10 * time.Second
+	// erasedNote is that of the block under which somebody is erased.
+	erasedNote = "erased"
+)
+
+// stays is what no erasing reaches.
+func stays() []string {
+	return []string{
+		"the block, with their DID, so that nothing comes back before an operator ends it, and their DID among who was a member",
+		"the audit trail of operators, and of the files which were changed when, until retention ends it",
+		"how much they used of models and what it cost, until retention ends it, and accounts of credits",
+		"backups and replicas until they end: restoring one brings all of it back",
+		"for up to a day unfinished uploads and conversations that their own programs keep",
+		"what plugins keep that are turned off, answers that others got from them, and accounts of telephones, which are erased for themselves",
+	}
+}
+
+func (d Deps) eraseRoute(tags []string, did []httpserver.Param) httpserver.Route {
+	return httpserver.Route{
+		Method: http.MethodPost, Pattern: "/operator/people/{did}/erase", Auth: httpserver.Operator, Tags: tags, Params: did,
+		Summary: "Erase somebody",
+		Doc:     "Blocks them, and destroys their conversations, what plugins remember of them, app keys, webhooks, collections, files and links. It works for about ten seconds and says whether it is done: until it is, send the same request again, also after a node died.",
+		Body:    NewErasure{}, Example: map[string]any{"confirm": "ta2doK"}, Replies: []httpserver.Reply{
+			{Status: http.StatusOK, Body: Receipt{}},
+			{Status: http.StatusConflict, Doc: "They have a role, are the deployment itself, are named by a setting, or this node has not all services."},
+		}, Handler: d.erase,
+	}
+}
+
+func (d Deps) erase(w http.ResponseWriter, r *http.Request) error {
+	var body NewErasure
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
+		return err
+	}
+	did, by := r.PathValue("did"), httpserver.OperatorOf(r.Context()).Name
+	if len(body.Confirm) < confirmed || !strings.HasSuffix(did, body.Confirm) {
+		return fault.Newf(fault.Invalid, "confirm: given %.80q, allowed is the end of the DID, at least its last %d characters", body.Confirm, confirmed)
+	}
+	receipt, err := d.Erase(r.Context(), did, by, eraseTime)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, receipt)
+}
+
+// Erase destroys what the deployment keeps of a person, for a while: it goes on where it
+// was when it is called again, on any node.
+func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Receipt, error) {
+	if err := d.erasable(ctx, did); err != nil {
+		return Receipt{}, err
+	}
+	// Kept out first: otherwise they would go on making what is erased.
+	if _, block, err := d.Book.Standing(ctx, did); err != nil {
+		return Receipt{}, err
+	} else if block == nil {
+		if _, err := d.Book.Block(ctx, did, erasedNote, by); err != nil {
+			return Receipt{}, err
+		}
+	}
+	d.Announce(ctx)
+	began := time.Now()
+	receipt := Receipt{DID: did, At: began.UTC(), By: by, Erased: map[string]int64{}, Stays: stays()}
+	for _, h := range d.Holdings {
+		for more := true; more; {
+			n, left, err := h.Erase(ctx, did)
+			if err != nil {
+				return Receipt{}, fmt.Errorf("erase %s: %w", h.Name, err)
+			}
+			receipt.Erased[h.Name] += n
+			if more = left; more && time.Since(began) >= long {
+				return receipt, nil
+			}
+		}
+	}
+	if _, err := d.Book.SetQuota(ctx, did, membership.Allowance{}, by); err != nil {
+		return Receipt{}, err
+	}
+	d.Quotas.Announce(ctx)
+	if err := d.Book.RemoveMember(ctx, did); err != nil && !fault.Is(err, fault.NotFound) {
+		return Receipt{}, err
+	}
+	d.Announce(ctx)
+	receipt.Done = true
+	return receipt, nil
+}
+
+// erasable refuses whom nobody may erase, and where not everything can be erased.
+func (d Deps) erasable(ctx context.Context, did string) error {
+	role, err := d.RoleOf(ctx, did)
+	switch {
+	case err != nil:
+		return err
+	case did == d.Service:
+		return fault.New(fault.Conflict, "This is the deployment itself.")
+	case role != operators.None:
+		return fault.Newf(fault.Conflict, "They are %s here: an owner takes that away first", role).WithCode("has_role")
+	case d.Book.IsNamed(did):
+		return fault.New(fault.Conflict, "The DID is named by ACCESS_DIDS: take it out of that setting and restart.").WithCode("named_by_setting")
+	}
+	return d.allHere(ctx)
+}
+
+// allHere refuses where this node has not all that is kept of people.
+func (d Deps) allHere(ctx context.Context) error {
+	elsewhere, err := d.Elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if len(elsewhere) > 0 {
+		slices.Sort(elsewhere)
+		return fault.Newf(fault.Conflict, "This node does not have %s, which keeps something of people: ask a node that has all services", strings.Join(elsewhere, " and ")).
+			WithCode("not_all_services")
+	}
+	return nil
+}

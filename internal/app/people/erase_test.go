@@ -1,0 +1,97 @@
+package people_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/app/people"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/identity/membership"
+	"github.com/castalia-org/castalia/internal/identity/operators"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+)
+
+// holding has so much of somebody, and gives up one at a time.
+type holding struct {
+	left  int64
+	fails error
+}
+
+func (h *holding) erase(context.Context, string) (int64, bool, error) {
+	if h.left == 0 || h.fails != nil {
+		return 0, false, h.fails
+	}
+	h.left--
+	return 1, true, nil
+}
+
+func TestErasingGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		alice := identitytest.Alice.DID
+		d := opened(t, open(t), alice)
+		d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+		talks, files := &holding{left: 2}, &holding{left: 3, fails: errors.New("the node died")}
+		d.Holdings = []people.Holding{{Name: "conversations", Erase: talks.erase}, {Name: "files", Erase: files.erase}}
+		d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
+		if _, _, err := d.Book.AddMember(t.Context(), alice, "Alice"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Book.SetQuota(t.Context(), alice, membership.Allowance{Bytes: new(int64(9))}, "o"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Erase(t.Context(), alice, "o", time.Hour); err == nil {
+			t.Fatal("what failed is done")
+		}
+		m, block, err := d.Book.Standing(t.Context(), alice)
+		if err != nil || m == nil || block == nil || talks.left != 0 || files.left != 3 {
+			t.Fatalf("in the middle: member %v, block %v, %d conversations, %d files: %v", m, block, talks.left, files.left, err)
+		}
+		files.fails = nil
+		r, err := d.Erase(t.Context(), alice, "o", 0) // no longer than one look
+		if err != nil || r.Done || r.Erased["files"] != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		r, err = d.Erase(t.Context(), alice, "o", time.Hour)
+		if err != nil || !r.Done || r.Erased["files"] != 2 || len(r.Stays) == 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		m, block, err = d.Book.Standing(t.Context(), alice)
+		quota, quotaErr := d.Book.QuotaOf(t.Context(), alice)
+		if err != nil || quotaErr != nil || m != nil || block == nil || quota != nil {
+			t.Errorf("afterwards: member %v, block %v, quota %v: %v %v", m, block, quota, err, quotaErr)
+		}
+		if r, err := d.Erase(t.Context(), alice, "o", time.Hour); err != nil || !r.Done {
+			t.Errorf("again: %+v, %v", r, err)
+		}
+	})
+}
+
+func TestWhoIsNotErased(t *testing.T) {
+	t.Parallel()
+	alice := identitytest.Alice.DID
+	for name, change := range map[string]func(*people.Deps){
+		"has_role": func(d *people.Deps) {
+			d.RoleOf = func(context.Context, string) (operators.Role, error) { return operators.Viewer, nil }
+		},
+		"not_all_services": func(d *people.Deps) {
+			d.Elsewhere = func(context.Context) ([]string, error) { return []string{"oracle"}, nil }
+		},
+		"": func(d *people.Deps) { d.Service = alice },
+	} {
+		d := opened(t, sqldbtest.SQLite(t))
+		d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
+		change(&d)
+		_, err := d.Erase(t.Context(), alice, "o", time.Hour)
+		if !fault.Is(err, fault.Conflict) || (name != "" && fault.From(err).Code != name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, block, err := d.Book.Standing(t.Context(), alice); err != nil || block != nil {
+			t.Errorf("%s: who is not erased is blocked: %v %v", name, block, err)
+		}
+	}
+}
