@@ -11,9 +11,12 @@ export function visitors(world) {
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     const faults = [];
-    page.on("pageerror", (error) => faults.push(error.message));
+    // Firefox asks by itself for an icon of pages whose policy lets nothing in, and says so.
+    const isItsOwn = (text) => /blocked the loading of a resource \(img-src\) at \S+\/favicon\.ico /.test(text);
+    const note = (text) => isItsOwn(text) || faults.push(text);
+    page.on("pageerror", (error) => note(error.message));
     page.on("console", (message) => {
-      if (message.type() === "error") faults.push(message.text());
+      if (message.type() === "error") note(message.text());
     });
     page.on("request", (request) => {
       const { host, protocol } = new URL(request.url());
