@@ -62,6 +62,8 @@ type Deps struct {
 	Held func(ctx context.Context, user identity.Principal, abilities ...string) ([]identity.Principal, error)
 	// Synonyms is what words mean to the community.
 	Synonyms func() *analyse.Synonyms
+	// Cold brings back conversations that answers belong to; nil brings none.
+	Cold oraclesql.Cold
 	// Changed is the subject on which the file store tells of changes.
 	Changed string
 }
@@ -102,7 +104,7 @@ func New(ctx context.Context, d Deps) *Kit {
 		},
 	}, cfg)
 	asked := inquiry.New(inquiry.Deps{Knowledge: svc, Store: records, Logger: d.Log, Now: d.Now})
-	asked.Reach(inquiry.Web, toSession(oraclesql.New(d.DB), d.Now, nil))
+	asked.Reach(inquiry.Web, toSession(oraclesql.New(d.DB).WithCold(d.Cold), d.Now, nil))
 	asked.Reach(inquiry.Telephone, toTelephone(ussdsql.New(d.DB), d.Now))
 	surface := d.Surface
 	surface.Inquiries = asked

@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -33,6 +34,7 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "oracle", 
 type Store struct {
 	db     *sqldb.DB
 	outbox Outbox
+	cold   Cold // nil brings nothing back
 }
 
 var (
@@ -202,6 +204,9 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 // sessionGone takes a deleted session out of the index and reports its end. Indexed is
 // how far the index had read it.
 func (st *Store) sessionGone(ctx context.Context, tx sqldb.Querier, owner, id string, indexed int64) error {
+	if err := coldstore.Drop(ctx, tx, id, time.Now()); err != nil {
+		return err
+	}
 	if indexed > 1 {
 		if err := st.dropIndexed(ctx, tx, owner, time.Now()); err != nil {
 			return err
