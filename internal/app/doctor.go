@@ -157,7 +157,7 @@ func (e examination) conversations(ctx context.Context, deep bool) error {
 		return err
 	}
 	n, err := cold.Examine(ctx, deep, func(problem string) {
-		e.report("conversations", "", errors.New(problem), "restore the object from a backup: the rest of the conversation is there")
+		e.report("conversations", "", errors.New(problem), "give its key back, or restore the object from a backup")
 	})
 	e.report("conversations", fmt.Sprintf("%d archived ones were looked at", n), err, "check BLOB_URL and its credentials")
 	return nil

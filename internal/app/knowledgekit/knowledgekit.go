@@ -28,6 +28,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgemcp"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgetool"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/plugin"
@@ -63,7 +64,7 @@ type Deps struct {
 	// Synonyms is what words mean to the community.
 	Synonyms func() *analyse.Synonyms
 	// Cold brings back conversations that answers belong to; nil brings none.
-	Cold oraclesql.Cold
+	Cold coldstore.Thawer
 	// Changed is the subject on which the file store tells of changes.
 	Changed string
 }

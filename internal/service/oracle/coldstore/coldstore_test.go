@@ -21,6 +21,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/retention"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
@@ -28,6 +29,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
+	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 )
 
 // world is a database and an object store with conversations, and two nodes on them.
@@ -471,19 +473,53 @@ func TestRunsDoNotHideFromTheirRule(t *testing.T) {
 	})
 }
 
-// An index that is made anew reads conversations that are cold, too.
-func TestAnIndexThatIsMadeAnewReadsWhatIsCold(t *testing.T) {
+// What is cold is found by what was said in it, without coming back for that. Only an index
+// that is made anew needs it in the tables.
+func TestWhatIsColdIsFound(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.talk(1)
-		w.freeze()
+		talks := talksearch.New(talksearch.Deps{
+			Store: w.st, Blobs: w.blobs, Sealer: sealing.Sealer{Key: bytes.Repeat([]byte{7}, 32), Purpose: "search"}, Now: later,
+		})
+		index := func() {
+			t.Helper()
+			for more := true; more; {
+				var err error
+				more, err = talks.IndexOnce(t.Context())
+				w.must(err)
+			}
+			w.must(talks.TidyOnce(t.Context()))
+		}
+		found := func(when string, n int64) {
+			t.Helper()
+			r, err := talks.Search(t.Context(), oracletest.Owner, "wasps", 10, 0)
+			if err != nil || r.Total != n || r.Behind != 0 {
+				t.Errorf("%s: %d were found, want %d: %v", when, r.Total, n, err)
+			}
+		}
+		s := oracletest.NewSession(t, w.st)
+		oracletest.Answer(t, w.st, oracletest.Say(t, w.st, s.ID, "what do wasps eat?", oracle.Interrupt).Run, "pears")
+		_, err := w.st.Prune(t.Context(), later(), 10)
+		w.must(err)
+		if n := w.freeze(); n != 0 {
+			t.Errorf("%d went that the index has not read", n)
+		}
+		index()
+		if n := w.freeze(); n != 1 {
+			t.Fatalf("%d went, want one", n)
+		}
+		found("cold", 1)
 		w.must(w.st.ForgetIndex(t.Context(), oracletest.Owner, time.Now()))
 		if owners, err := w.st.Unread(t.Context(), later(), 1, "", 10); err != nil || len(owners) != 0 {
 			t.Errorf("the indexer is sent to %q for nothing: %v", owners, err)
 		}
+		index()
+		found("cold, and the index is lost", 0)
 		w.must(w.cold.Tidy(t.Context(), time.Time{}))
-		if owners, err := w.st.Unread(t.Context(), later(), 1, "", 10); err != nil || len(owners) != 1 {
-			t.Errorf("the indexer is sent to %q: %v", owners, err)
+		index()
+		found("the index was made anew", 1)
+		if n := w.freeze(); n != 1 {
+			t.Errorf("%d went again, want one", n)
 		}
 	})
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/aguiface"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
@@ -55,7 +56,7 @@ type Deps struct {
 	// Blobs has the larger parts of the index of conversations; nil has no index.
 	Blobs blob.Store
 	// Cold brings back conversations that nobody used for long; nil brings none.
-	Cold     oraclesql.Cold
+	Cold     coldstore.Thawer
 	Bus      bus.Bus
 	Leases   *lease.Keeper
 	Identity *identity.Service

@@ -16,7 +16,7 @@ var errNoAnswer = fault.New(fault.Invalid, "Only answers take feedback")
 
 // SetFeedback keeps, or forgets, what the owner thinks of an answer.
 func (st *Store) SetFeedback(ctx context.Context, owner, sessionID string, f oracle.Feedback) error {
-	return st.warm(ctx, owner, sessionID, func() (bool, error) {
+	return st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		err := st.setFeedback(ctx, owner, sessionID, f)
 		return errors.Is(err, oracle.ErrMessageNotFound), err
 	})

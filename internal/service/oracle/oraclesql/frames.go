@@ -70,7 +70,7 @@ func insertFrames(ctx context.Context, tx sqldb.Querier, runID string, frames []
 func (st *Store) Frames(ctx context.Context, id string, after int64,
 	limit int,
 ) (out []oracle.Frame, head run.Head, err error) {
-	err = st.warmRun(ctx, "", id, func() error {
+	err = st.warm.Run(ctx, "", id, func() error {
 		out, head, err = st.frames(ctx, id, after, limit)
 		return err
 	})

@@ -103,7 +103,7 @@ func insertMessage(ctx context.Context, tx sqldb.Querier, m oracle.Message) erro
 // AddReply adds a message to the end of the owner's session that is no run's answer:
 // a turn of its own. One that is there already stays as it is.
 func (st *Store) AddReply(ctx context.Context, owner string, m oracle.Message) error {
-	return st.warm(ctx, owner, m.SessionID, func() (bool, error) { return false, st.addReply(ctx, owner, m) })
+	return st.warm.In(ctx, owner, m.SessionID, func() (bool, error) { return false, st.addReply(ctx, owner, m) })
 }
 
 func (st *Store) addReply(ctx context.Context, owner string, m oracle.Message) error {
@@ -186,7 +186,7 @@ func (st *Store) Messages(ctx context.Context, owner, sessionID string, afterTur
 func (st *Store) listMessages(ctx context.Context, text, owner, sessionID string,
 	turn int64,
 ) (list []oracle.Message, err error) {
-	err = st.warm(ctx, owner, sessionID, func() (bool, error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		rows, err := st.db.Read().QueryContext(ctx, text, sessionID, owner, turn)
 		if err != nil {
 			return false, fmt.Errorf("select messages: %w", err)
@@ -204,7 +204,7 @@ func (st *Store) Turn(ctx context.Context, owner, sessionID string, turn int64) 
 
 // Page returns some turns of the transcript.
 func (st *Store) Page(ctx context.Context, owner, sessionID string, q oracle.PageQuery) (page oracle.Page, err error) {
-	err = st.warm(ctx, owner, sessionID, func() (bool, error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		page, err = st.page(ctx, owner, sessionID, q)
 		return errors.Is(err, oracle.ErrUnknownCursor) || err == nil && len(page.Messages) == 0, err
 	})

@@ -34,7 +34,7 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "oracle", 
 type Store struct {
 	db     *sqldb.DB
 	outbox Outbox
-	cold   Cold // nil brings nothing back
+	warm   coldstore.Warm
 }
 
 var (
@@ -43,7 +43,13 @@ var (
 )
 
 // New makes a Store. The database must have been migrated.
-func New(db *sqldb.DB) *Store { return &Store{db: db} }
+func New(db *sqldb.DB) *Store { return &Store{db: db, warm: coldstore.Warm{DB: db}} }
+
+// WithCold returns the store with somebody who brings back sessions that are cold; nil
+// brings none.
+func (st *Store) WithCold(t coldstore.Thawer) *Store {
+	return &Store{db: st.db, outbox: st.outbox, warm: coldstore.Warm{DB: st.db, Thawer: t}}
+}
 
 // scanner is a *sql.Row or *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }

@@ -58,7 +58,7 @@ type transcripts struct {
 
 // Export implements retention.Source. What is archived is brought back first.
 func (t transcripts) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
-	if err := t.st.thaw(ctx, id); err != nil {
+	if err := t.st.warm.Thaw(ctx, id); err != nil {
 		return err
 	}
 	return t.Rows.Export(ctx, before, id, to)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -66,7 +67,7 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 		return run.Begun{}, fmt.Errorf("encode request: %w", err)
 	}
 	var out run.Begun
-	err = st.warm(ctx, b.Run.Owner, b.Run.SessionID, func() (bool, error) {
+	err = st.warm.In(ctx, b.Run.Owner, b.Run.SessionID, func() (bool, error) {
 		out, err = st.begin(ctx, b, request)
 		return errors.Is(err, oracle.ErrMessageNotFound), err
 	})
@@ -201,7 +202,7 @@ func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 		return 0, fmt.Errorf("number message: %w", err)
 	}
 	if cold == 1 {
-		return 0, errCold
+		return 0, coldstore.ErrCold
 	}
 	return next - int64(n), nil
 }
@@ -217,7 +218,7 @@ func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string,
 		WHERE id = $2 AND owner = $3 RETURNING `+sessionColumns+`, next_seq,
 		(SELECT COUNT(*) FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND `+isLive+`), cold`, sqldb.MS(at), id, owner), &seq, &live, &cold)
 	if err == nil && cold == 1 {
-		err = errCold
+		err = coldstore.ErrCold
 	}
 	return s, seq - 1, live, err
 }
@@ -481,7 +482,7 @@ func (st *Store) Abort(ctx context.Context, owner, sessionID, only string) ([]or
 
 // Run returns a run of the owner.
 func (st *Store) Run(ctx context.Context, owner, id string) (r oracle.Run, err error) {
-	err = st.warmRun(ctx, owner, id, func() error {
+	err = st.warm.Run(ctx, owner, id, func() error {
 		r, err = scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE id = $1 AND owner = $2`, id, owner))
 		return err
 	})
@@ -490,7 +491,7 @@ func (st *Store) Run(ctx context.Context, owner, id string) (r oracle.Run, err e
 
 // ByRequest returns the run that a request id started.
 func (st *Store) ByRequest(ctx context.Context, owner, sessionID, requestID string) (r oracle.Run, err error) {
-	err = st.warm(ctx, owner, sessionID, func() (bool, error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		r, err = scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs
 			WHERE owner = $1 AND request_id = $2 AND ($3 = '' OR session_id = $3) ORDER BY created_ms DESC LIMIT 1`, owner, requestID, sessionID))
 		return errors.Is(err, oracle.ErrRunNotFound), err

@@ -14,7 +14,7 @@ import (
 
 // Asked returns what the turn of a message asked for.
 func (st *Store) Asked(ctx context.Context, owner, sessionID, messageID string) (out oracle.Asked, err error) {
-	err = st.warm(ctx, owner, sessionID, func() (bool, error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		out, err = st.asked(ctx, owner, sessionID, messageID)
 		return errors.Is(err, oracle.ErrMessageNotFound), err
 	})
@@ -72,7 +72,7 @@ func turnOf(ctx context.Context, tx sqldb.Querier, owner, sessionID, messageID s
 
 // Versions lists the versions of a turn, or of all turns that have several.
 func (st *Store) Versions(ctx context.Context, owner, sessionID string, root int64) (list []oracle.Version, err error) {
-	err = st.warm(ctx, owner, sessionID, func() (bool, error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		list, err = st.versions(ctx, owner, sessionID, root)
 		return err == nil && len(list) == 0, err
 	})
@@ -119,7 +119,7 @@ func scanVersion(row scanner) (oracle.Version, error) {
 
 // Choose shows the branch of a message.
 func (st *Store) Choose(ctx context.Context, owner, sessionID, messageID string) error {
-	return st.warm(ctx, owner, sessionID, func() (bool, error) {
+	return st.warm.In(ctx, owner, sessionID, func() (bool, error) {
 		err := st.choose(ctx, owner, sessionID, messageID)
 		return errors.Is(err, oracle.ErrMessageNotFound), err
 	})
