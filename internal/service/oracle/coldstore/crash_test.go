@@ -192,3 +192,25 @@ func TestALostLeaseMovesNothing(t *testing.T) {
 		}
 	})
 }
+
+// A conversation whose object is gone does not hold up others that must come back.
+func TestOneThatIsLostHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for range 3 {
+			w.talk(1)
+		}
+		w.freeze()
+		for info := range w.blobs.List(t.Context(), coldstore.Prefix) {
+			w.must(w.blobs.Delete(t.Context(), info.Key))
+			break
+		}
+		w.must(w.st.ForgetIndex(t.Context(), oracletest.Owner, time.Now()))
+		if err := w.cold.Tidy(t.Context(), time.Time{}); err == nil {
+			t.Error("nobody heard of the one that is lost")
+		}
+		if got := w.totals(); got.Conversations != 1 {
+			t.Errorf("%d did not come back, want the lost one alone", got.Conversations)
+		}
+	})
+}

@@ -16,7 +16,8 @@ import (
 // Thaw brings a session back for somebody who uses it, if it is cold. It stays for as long
 // as one that was used now.
 func (s *Store) Thaw(ctx context.Context, session string) error {
-	return s.bringBack(ctx, session, true)
+	_, err := s.bringBack(ctx, session, true)
+	return err
 }
 
 // ThawRun is Thaw for the session of a run of an owner, if that is cold.
@@ -33,19 +34,20 @@ func (s *Store) ThawRun(ctx context.Context, owner, run string) error {
 	return s.Thaw(ctx, session)
 }
 
-func (s *Store) bringBack(ctx context.Context, session string, used bool) error {
+// bringBack reports whether the session was cold.
+func (s *Store) bringBack(ctx context.Context, session string, used bool) (cold bool, err error) {
 	o, ok, err := s.find(ctx, session)
 	if err != nil || !ok {
-		return err
+		return false, err
 	}
 	tables, err := s.open(ctx, o)
 	if err != nil {
 		if now, ok, findErr := s.find(ctx, session); findErr == nil && (!ok || now.id != o.id) {
-			return nil // somebody else has brought it back, or deleted it
+			return true, nil // somebody else has brought it back, or deleted it
 		}
-		return fmt.Errorf("bring back conversation %s: %w", session, fault.Wrap(fault.Unavailable, ErrAway.Error(), err))
+		return true, fmt.Errorf("bring back conversation %s: %w", session, fault.Wrap(fault.Unavailable, ErrAway.Error(), err))
 	}
-	return s.restore(ctx, o, tables, used)
+	return true, s.restore(ctx, o, tables, used)
 }
 
 const objectColumns = `id, session_id, wrapped_key, size, sealed, bytes, digest, oldest_run_ms`

@@ -43,26 +43,30 @@ func (s *Store) bringDue(ctx context.Context, runsBefore time.Time) error {
 		lists = append(lists, list{`SELECT session_id FROM oracle_cold WHERE dead_ms = 0 AND oldest_run_ms > 0 AND oldest_run_ms < $2 ORDER BY oldest_run_ms LIMIT $1`,
 			[]any{page, sqldb.MS(runsBefore)}})
 	}
+	var failed []error
 	for _, l := range lists {
-		for {
+		for more := true; more; {
 			sessions, err := sqldb.Strings(ctx, s.DB.Read(), l.text, l.args...)
 			if err != nil {
 				return fmt.Errorf("find what must come back: %w", err)
 			}
+			back := 0
 			for _, session := range sessions {
-				if err := s.bringBack(ctx, session, false); err != nil {
-					return err
+				cold, err := s.bringBack(ctx, session, false)
+				switch {
+				case err != nil: // it does not hold up the others
+					failed = append(failed, err)
+				case cold:
+					back++
 				}
 				if err := pace.Sleep(ctx, between); err != nil {
 					return err
 				}
 			}
-			if len(sessions) < page {
-				break
-			}
+			more = len(sessions) == page && back > 0
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // sweep deletes objects that have been dead for long. They are condemned first, so that
