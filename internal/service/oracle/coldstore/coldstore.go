@@ -31,8 +31,9 @@ import (
 )
 
 const (
-	// MaxBytes bounds the texts of a conversation that moves, and MaxMessages their number.
-	MaxBytes    = 8 << 20
+	// MaxBytes bounds the texts of a conversation that moves.
+	MaxBytes = 8 << 20
+	// MaxMessages bounds how many messages it has.
 	MaxMessages = 5000
 	// maxPlain bounds the rows of a conversation as they are stored, with what JSON adds.
 	maxPlain = 4 * MaxBytes

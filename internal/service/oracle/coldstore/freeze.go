@@ -252,9 +252,9 @@ func changeOne(ctx context.Context, tx sqldb.Querier, text string, args ...any) 
 // Drop destroys what is cold of a session that is deleted, in the transaction of that. The
 // object is swept later: without its key it is nothing.
 func Drop(ctx context.Context, tx sqldb.Querier, session string, now time.Time) error {
-	var bytes, sealed int64
+	var plain, sealed int64
 	err := tx.QueryRowContext(ctx, `UPDATE oracle_cold SET dead_ms = $1, wrapped_key = $2 WHERE session_id = $3 AND dead_ms = 0 RETURNING bytes, sealed`,
-		sqldb.MS(now), []byte{}, session).Scan(&bytes, &sealed)
+		sqldb.MS(now), []byte{}, session).Scan(&plain, &sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -264,5 +264,5 @@ func Drop(ctx context.Context, tx sqldb.Querier, session string, now time.Time) 
 	if _, err := tx.ExecContext(ctx, `DELETE FROM oracle_cold_runs WHERE session_id = $1`, session); err != nil {
 		return fmt.Errorf("forget archived runs: %w", err)
 	}
-	return count(ctx, tx, -1, -bytes, -sealed)
+	return count(ctx, tx, -1, -plain, -sealed)
 }

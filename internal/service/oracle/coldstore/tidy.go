@@ -40,8 +40,10 @@ func (s *Store) bringDue(ctx context.Context, runsBefore time.Time) error {
 	}
 	lists := []list{{`SELECT id FROM oracle_sessions WHERE cold = 1 AND unread = 1 LIMIT $1`, []any{page}}}
 	if !runsBefore.IsZero() {
-		lists = append(lists, list{`SELECT session_id FROM oracle_cold WHERE dead_ms = 0 AND oldest_run_ms > 0 AND oldest_run_ms < $2 ORDER BY oldest_run_ms LIMIT $1`,
-			[]any{page, sqldb.MS(runsBefore)}})
+		lists = append(lists, list{
+			`SELECT session_id FROM oracle_cold WHERE dead_ms = 0 AND oldest_run_ms > 0 AND oldest_run_ms < $2 ORDER BY oldest_run_ms LIMIT $1`,
+			[]any{page, sqldb.MS(runsBefore)},
+		})
 	}
 	var failed []error
 	for _, l := range lists {
