@@ -19,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 )
 
 // services are the names that --services takes.
@@ -40,6 +41,7 @@ type App struct {
 	keys      *appkey.Service
 	faces     appkeyhttp.Face // how routes for other programs let them in
 	documents operatorDocs
+	cold      *coldstore.Store // conversations that nobody used for long
 
 	started time.Time
 	pulse   *pulse.Pulse // whether writes go through

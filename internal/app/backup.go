@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 )
 
 // Backup writes an archive of the deployment. It may run beside live nodes. The
@@ -112,8 +113,13 @@ func (r *resources) openToRestore(ctx context.Context, s *config.Settings) error
 	return r.openBlobs(ctx, s)
 }
 
-// dropLate deletes the objects of files that came after the tables were copied: they
-// belong to nothing here.
+// dropLate deletes the objects of files and conversations that came after the tables were
+// copied: they belong to nothing here.
 func (r *resources) dropLate(ctx context.Context) (int, error) {
-	return upkeep.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
+	files, err := upkeep.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
+	if err != nil {
+		return files, err
+	}
+	talks, err := coldstore.DropOrphans(ctx, r.db, r.blobs)
+	return files + talks, err
 }

@@ -61,9 +61,12 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
+	if a.cold, err = retaining.NewCold(a.res.db, a.res.blobs, &a.opt.Settings, a.opt.Log); err != nil {
+		return err
+	}
 	keeping, err := retaining.New(retaining.Deps{
-		DB: a.res.db, Leases: a.res.leases, Settings: &a.opt.Settings, Serves: a.serves, Rules: a.documents.rules,
-		Trail: a.inspected.Trail, Outbox: a.res.outbox, Log: a.opt.Log,
+		DB: a.res.db, Cold: a.cold, Leases: a.res.leases, Settings: &a.opt.Settings, Serves: a.serves,
+		Rules: a.documents.rules, Trail: a.inspected.Trail, Outbox: a.res.outbox, Log: a.opt.Log,
 	})
 	if err != nil {
 		return err

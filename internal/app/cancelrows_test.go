@@ -313,6 +313,7 @@ var routesTestedElsewhere = map[string]string{
 	"GET /debug/profile/cpu":                                   "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
 	"GET /debug/profile/trace":                                 "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
 	"GET /api/fs/changes":                                      "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
+	"POST /operator/retention/archive":                         "internal/app/retaining/cold_test.go TestArchivingEndsWithItsRequest",
 	"GET /operator/backups/{name}/archive":                     "internal/app/archiving/archiving_test.go TestADownloadEndsWithItsReader",
 	// Clients share calls: the last who leaves ends one.
 	"GET /{protocol_prefix}/…": "internal/service/query/queryhttp/faults_test.go TestTheLastAskerEndsTheCall",

@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/keysleft"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/shipping"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
@@ -72,6 +73,9 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	}
 	who, err := accessFinding(ctx, r, *s)
 	e.report("access", who, err, "add one with `castalia members add DID`")
+	if err := e.conversations(ctx, how.Deep); err != nil {
+		return err
+	}
 	files, err := newFiles(ctx, r, opt, filestore.Config{})
 	if err != nil {
 		return err
@@ -145,6 +149,19 @@ func (e examination) report(part, good string, err error, remedy string) {
 		return
 	}
 	e.tell(Finding{Part: part, Text: good})
+}
+
+// conversations looks whether those in the archive are there.
+func (e examination) conversations(ctx context.Context, deep bool) error {
+	cold, err := retaining.NewCold(e.r.db, e.r.blobs, e.s, e.r.log)
+	if err != nil {
+		return err
+	}
+	n, err := cold.Examine(ctx, deep, func(problem string) {
+		e.report("conversations", "", errors.New(problem), "give its key back, or restore the object from a backup")
+	})
+	e.report("conversations", fmt.Sprintf("%d archived ones were looked at", n), err, "check BLOB_URL and its credentials")
+	return nil
 }
 
 // tables asks the database whether it is sound.

@@ -36,7 +36,7 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 	}
 	return knowledgekit.New(ctx, knowledgekit.Deps{
 		Embedder: embedder, Metrics: a.res.metrics,
-		DB: a.res.db, Outbox: a.res.outbox, Blobs: a.res.blobs, Bus: a.res.bus,
+		DB: a.res.db, Cold: a.cold, Outbox: a.res.outbox, Blobs: a.res.blobs, Bus: a.res.bus,
 		Files: files, Reader: reader, Readers: readers,
 		Member: a.access.door.IsMember, Held: a.identity.Held,
 		Keys: keys, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value,

@@ -276,6 +276,7 @@ var operatorRows = []row{
 	{route: "GET /operator/retention", owner: 200},
 	{route: "GET /operator/retention", target: "/operator/retention?rules=runs:%2090d", owner: 200},
 	{route: "GET /operator/retention", target: "/operator/retention?rules=runs:%201h", owner: 400},
+	{route: "POST /operator/retention/archive", owner: 409},
 	{route: "GET /operator/backups", owner: 200},
 	{route: "POST /operator/backups", owner: 409},
 	{route: "POST /operator/backups/{name}/check", target: "/operator/backups/none/check", owner: 409},

@@ -62,8 +62,8 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		calls   *callkit.Lines
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
-		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity,
-		Provider:     a.documents.InForce(),
+		DB: a.res.db, Blobs: a.res.blobs, Cold: a.cold, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases,
+		Identity: a.identity, Provider: a.documents.InForce(),
 		Instructions: a.documents.Instructions.Value, Suggest: suggest,
 		Oracle: oracle.Identity{
 			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID,

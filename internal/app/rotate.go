@@ -6,13 +6,11 @@ import (
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
-	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/rekeying"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
-	"github.com/castalia-org/castalia/internal/service/ussd"
-	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
 // RotateKeys re-encrypts what the newest keys guard, so that earlier keys can be
@@ -29,51 +27,20 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 			return err
 		}
 	}
-	keys, err := keyring.PINsOf(r.db, &opt.Settings)
-	if err != nil {
+	said := func(part, text string) { tell(Finding{Part: part, Text: text}) }
+	if err := rekeying.Tables(ctx, r.db, &opt.Settings, opt.Log, said); err != nil {
 		return err
 	}
-	telephones, err := ussd.New(ussdsql.New(r.db), ussd.Config{Keys: keys, Logger: opt.Log})
-	if err != nil {
-		return err
-	}
-	pins, err := untilNothing(ctx, telephones.Rekey)
-	if err != nil {
-		return fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
-	}
-	tell(Finding{Part: "PINs", Text: fmt.Sprintf("%d re-encrypted; PIN_ENCRYPTION_KEYS_OLD may be dropped", pins)})
 	files, err := newFiles(ctx, r, opt, filestore.Config{})
 	if err != nil {
 		return err
 	}
-	namespaces, err := untilNothing(ctx, upkeep.New(files).RotateKeys)
+	namespaces, err := rekeying.UntilNothing(ctx, upkeep.New(files).RotateKeys)
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}
-	master, err := keyring.FilesOf(r.db, &opt.Settings)
-	if err != nil {
-		return err
-	}
-	knowledge, err := untilNothing(ctx, func(ctx context.Context) (int, error) {
-		return knowledgekit.RotateKeys(ctx, r.db, master)
-	})
-	if err != nil {
-		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
-	}
-	tell(Finding{Part: "knowledge", Text: fmt.Sprintf("%d keys of collections and names of askers re-encrypted", knowledge)})
 	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys re-encrypted; FILES_MASTER_KEYS_OLD may be dropped", namespaces)})
 	return nil
-}
-
-// untilNothing repeats a pass until one finds nothing: a node that was sealing something
-// when the key was changed may have stored it behind the first one.
-func untilNothing(ctx context.Context, pass func(context.Context) (int, error)) (int, error) {
-	for all := 0; ; {
-		n, err := pass(ctx)
-		if all += n; err != nil || n == 0 {
-			return all, err
-		}
-	}
 }
 
 // openToRotate opens a deployment that is there already, with its keys, for one

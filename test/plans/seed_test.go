@@ -66,6 +66,8 @@ var special = map[string]string{
 	"platform_leases.expires_ms":  "CASE WHEN i <= 2500 THEN 0 ELSE 4000000000000 + i END",
 	"webhook_deliveries.endpoint": "'x' || i",
 	"oracle_sessions.loaded":      "'[]'",
+	"oracle_sessions.cold":        "CASE WHEN i % 2 = 0 THEN 1 ELSE 0 END",
+	"oracle_cold.dead_ms":         "CASE WHEN i <= 600 THEN i ELSE 0 END",
 	"knowledge_documents.state":   "CASE WHEN i <= 600 THEN 0 ELSE 2 END",
 	"knowledge_documents.ns":      "'x' || (i % 1000)",
 }

@@ -1,6 +1,6 @@
 // Package keysleft says what is under other keys than the newest.
 //
-// A change of keys that was cut short leaves files, documents and PINs under the former
+// A change of keys that was cut short leaves files, documents, conversations and PINs under the former
 // key: whoever drops that loses them. It promises to find them without opening any, and
 // changes nothing.
 package keysleft
@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
@@ -49,11 +50,13 @@ func Find(ctx context.Context, db *sqldb.DB, s *config.Settings, serves func(ser
 		return "", err
 	}
 	// whether each is the newest
-	spaces, collections := map[string]bool{}, map[string]bool{}
+	spaces, collections, cold := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, old := range files.Old {
 		spaces[filestore.MasterID(old)], collections[knowledge.MasterID(old)] = false, false
+		cold[coldstore.MasterID(old)] = false
 	}
 	spaces[filestore.MasterID(files.Current)], collections[knowledge.MasterID(files.Current)] = true, true
+	cold[coldstore.MasterID(files.Current)] = true
 	in := func(keys map[string]bool) func(string) (known, newest bool) {
 		return func(id string) (known, newest bool) {
 			newest, known = keys[id]
@@ -68,6 +71,7 @@ func Find(ctx context.Context, db *sqldb.DB, s *config.Settings, serves func(ser
 	}{
 		{"filestore", "files", filestoresql.New(db).MasterKeys, in(spaces)},
 		{"filestore", "documents of knowledge", knowledgesql.New(db).MasterKeys, in(collections)},
+		{"oracle", "archived conversations", func(ctx context.Context) ([]string, error) { return coldstore.MasterKeys(ctx, db) }, in(cold)},
 		{"ussd", "PINs", ussdsql.New(db).PINKeys, pins.Knows},
 	} {
 		if serves != nil && !serves(of.service) {
@@ -98,7 +102,7 @@ func Find(ctx context.Context, db *sqldb.DB, s *config.Settings, serves func(ser
 // names lists things in their order.
 func names(of map[string]bool) string {
 	var all []string
-	for _, what := range []string{"files", "documents of knowledge", "PINs"} {
+	for _, what := range []string{"files", "documents of knowledge", "archived conversations", "PINs"} {
 		if of[what] {
 			all = append(all, what)
 		}

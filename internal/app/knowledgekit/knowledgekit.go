@@ -28,6 +28,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgemcp"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgetool"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/plugin"
@@ -62,6 +63,8 @@ type Deps struct {
 	Held func(ctx context.Context, user identity.Principal, abilities ...string) ([]identity.Principal, error)
 	// Synonyms is what words mean to the community.
 	Synonyms func() *analyse.Synonyms
+	// Cold brings back conversations that answers belong to; nil brings none.
+	Cold coldstore.Thawer
 	// Changed is the subject on which the file store tells of changes.
 	Changed string
 }
@@ -102,7 +105,7 @@ func New(ctx context.Context, d Deps) *Kit {
 		},
 	}, cfg)
 	asked := inquiry.New(inquiry.Deps{Knowledge: svc, Store: records, Logger: d.Log, Now: d.Now})
-	asked.Reach(inquiry.Web, toSession(oraclesql.New(d.DB), d.Now, nil))
+	asked.Reach(inquiry.Web, toSession(oraclesql.New(d.DB).WithCold(d.Cold), d.Now, nil))
 	asked.Reach(inquiry.Telephone, toTelephone(ussdsql.New(d.DB), d.Now))
 	surface := d.Surface
 	surface.Inquiries = asked

@@ -26,6 +26,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore/fileretention"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
@@ -35,8 +36,8 @@ import (
 func Document(s config.Retention) operatordoc.Definition[retention.Rules] {
 	given := retention.Rules{}
 	for class, keep := range map[string]config.Keep{
-		retention.Transcripts: s.Transcripts, retention.Runs: s.Runs, retention.Calls: s.Calls, retention.Events: s.Events,
-		retention.Audit: s.Audit, retention.Shares: s.Shares, retention.Forms: s.Forms,
+		retention.Transcripts: s.Transcripts, retention.Archive: s.Archive, retention.Runs: s.Runs, retention.Calls: s.Calls,
+		retention.Events: s.Events, retention.Audit: s.Audit, retention.Shares: s.Shares, retention.Forms: s.Forms,
 	} {
 		if keep.Given {
 			given[class] = keep.Time
@@ -51,7 +52,9 @@ func Document(s config.Retention) operatordoc.Definition[retention.Rules] {
 
 // Deps is what retention stands on.
 type Deps struct {
-	DB       *sqldb.DB
+	DB *sqldb.DB
+	// Cold is where conversations go that nobody uses; nil leaves them where they are.
+	Cold     *coldstore.Store
 	Leases   *lease.Keeper
 	Settings *config.Settings
 	// Serves says which services this node has: only of those are there surely tables.
@@ -67,6 +70,7 @@ type Deps struct {
 type Retaining struct {
 	*retention.Keeper
 	rules *operatordoc.Document[retention.Rules]
+	cold  *coldstore.Store // nil where there is none
 }
 
 // New puts retention together.
@@ -78,7 +82,11 @@ func New(d Deps) (*Retaining, error) {
 	keeper := retention.New(retention.Config{
 		DB: d.DB, Leases: d.Leases, Rules: d.Rules.Value, Sources: sources(d), Exports: exports, Log: d.Log,
 	})
-	return &Retaining{Keeper: keeper, rules: d.Rules}, nil
+	r := &Retaining{Keeper: keeper, rules: d.Rules}
+	if len(keeper.Sources[retention.Archive]) > 0 {
+		r.cold = d.Cold
+	}
+	return r, nil
 }
 
 func sources(d Deps) map[string][]retention.Source {
@@ -92,7 +100,13 @@ func sources(d Deps) map[string][]retention.Source {
 		add(fileretention.Sources(d.DB, knowledgesql.New(d.DB)))
 	}
 	if d.Serves("oracle") {
-		add(oraclesql.New(d.DB).WithOutbox(d.Outbox).Retained())
+		talks := oraclesql.New(d.DB).WithOutbox(d.Outbox)
+		if d.Cold != nil {
+			talks = talks.WithCold(d.Cold)
+			runsAreErased := func() bool { return d.Rules.Value()[retention.Runs] > 0 }
+			all[retention.Archive] = []retention.Source{d.Cold.Moving(runsAreErased)}
+		}
+		add(talks.Retained())
 	}
 	if d.Serves("ussd") {
 		add(ussdsql.New(d.DB).Retained())
@@ -133,13 +147,15 @@ type Retention struct {
 	// Proposed says that the rules are those of the request, and not in force.
 	Proposed bool `json:"proposed,omitempty"`
 	// Exported says that records are exported before they are erased.
-	Exported bool      `json:"exported"`
-	At       time.Time `json:"at"`
+	Exported bool `json:"exported"`
+	// Archived are the conversations that were moved; absent where there is no oracle.
+	Archived *coldstore.Totals `json:"archived,omitempty"`
+	At       time.Time         `json:"at"`
 }
 
 // Surface returns the route.
 func (r *Retaining) Surface() httpserver.Surface {
-	return httpserver.Surface{Name: "retention", Routes: []httpserver.Route{{
+	return httpserver.Surface{Name: "retention", Routes: []httpserver.Route{r.archiveRoute(), {
 		Method: http.MethodGet, Pattern: "/operator/retention", Auth: httpserver.Operator, Tags: []string{"Operators"},
 		Summary: "What is kept, and for how long",
 		Doc:     "The rules in force, what the next sweep would erase by them, and what each table holds and how fast it grows. Nothing is erased by asking. The rules are the document `retention`.",
@@ -171,6 +187,13 @@ func (r *Retaining) look(w http.ResponseWriter, req *http.Request) error {
 	}
 	if body.Tables, err = r.Tables(ctx); err != nil {
 		return err
+	}
+	if r.cold != nil {
+		totals, err := r.cold.Totals(ctx)
+		if err != nil {
+			return err
+		}
+		body.Archived = &totals
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }

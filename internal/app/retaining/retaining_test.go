@@ -38,7 +38,9 @@ func settings(t *testing.T, env ...string) *config.Settings {
 }
 
 // opened is retention of conversations, with settings.
-func opened(t *testing.T, db *sqldb.DB, s *config.Settings, outbox oraclesql.Outbox) *retaining.Retaining {
+func opened(t *testing.T, db *sqldb.DB, s *config.Settings, outbox oraclesql.Outbox,
+	change ...func(*retaining.Deps),
+) *retaining.Retaining {
 	t.Helper()
 	sqldbtest.Migrate(t, db, audit.Migrations(), operatordocsql.Migrations(), oraclesql.Migrations())
 	quiet := operatordoc.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
@@ -47,10 +49,14 @@ func opened(t *testing.T, db *sqldb.DB, s *config.Settings, outbox oraclesql.Out
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := retaining.New(retaining.Deps{
+	d := retaining.Deps{
 		DB: db, Leases: lease.NewKeeper(db, "me"), Settings: s, Rules: rules, Trail: audit.New(db), Outbox: outbox,
 		Serves: func(service string) bool { return service == "oracle" }, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, c := range change {
+		c(&d)
+	}
+	r, err := retaining.New(d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 )
 
@@ -25,6 +26,8 @@ func named(db *sqldb.DB) func(ctx context.Context, key string) (bool, error) {
 			return files.IndexShelf().Knows(ctx, id)
 		case "talks-index":
 			return talks.IndexShelf().Knows(ctx, id)
+		case "cold":
+			return coldstore.Knows(ctx, db, id)
 		case "knowledge":
 			return knowledge.Knows(ctx, id)
 		case "knowledge-vectors":

@@ -3,6 +3,7 @@ package shipcli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"text/tabwriter"
@@ -13,15 +14,16 @@ import (
 
 // How to look at retention.
 const (
-	RetentionUsage   = "[--keep CLASS=DURATION]… [--tables] [--token TOKEN] [--server URL]"
-	RetentionSummary = "what a running server keeps and for how long; erases nothing: --keep shows what a rule would"
+	RetentionUsage   = "[--keep CLASS=DURATION]… [--tables] [--archive-now] [--token TOKEN] [--server URL]"
+	RetentionSummary = "what a running server keeps and for how long; erases nothing: --keep shows what a rule would, --archive-now moves conversations that are due"
 )
 
 // RunRetention prints the rules in force, or proposed ones, and what they would erase.
 func RunRetention(ctx context.Context, args []string, s shell.IO) error {
-	l := newLook("retention", s)
+	flags := shell.NewFlags("retention", s)
+	desk := shell.NewDesk(flags, s, "/operator")
 	var rules []string
-	l.flags.Func("keep", "a `RULE` to try, such as runs=90d, instead of those in force; may be repeated", func(text string) error {
+	flags.Func("keep", "a `RULE` to try, such as runs=90d, instead of those in force; may be repeated", func(text string) error {
 		class, keep, ok := strings.Cut(text, "=")
 		if !ok {
 			return fmt.Errorf("given %q, wanted is CLASS=DURATION, such as runs=90d", text)
@@ -29,9 +31,16 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 		rules = append(rules, class+": "+keep+"\n")
 		return nil
 	})
-	tables := l.flags.Bool("tables", false, "also what each table holds and how fast it grows")
-	if err := l.parse(args); err != nil {
+	tables := flags.Bool("tables", false, "also what each table holds and how fast it grows")
+	archive := flags.Bool("archive-now", false, "move conversations that are due by the rule archive, without waiting for the hour")
+	if err := shell.Parse(flags, args); err != nil {
 		return err
+	}
+	if flags.NArg() > 0 {
+		return shell.Usagef("unexpected argument %q", flags.Arg(0))
+	}
+	if *archive {
+		return archiveNow(ctx, desk, s)
 	}
 	query := url.Values{}
 	if len(rules) > 0 {
@@ -40,6 +49,7 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 	var said struct {
 		Classes []struct {
 			Name, Keep string
+			Moves      bool
 			Due        []struct {
 				Table string
 				Rows  int
@@ -52,8 +62,9 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 			RowsADay, BytesADay *int64
 		}
 		Exported bool
+		Archived *archived
 	}
-	if err := l.read(ctx, "/operator/retention", query, &said); err != nil {
+	if err := desk.Ask(ctx, http.MethodGet, "/retention?"+query.Encode(), nil, &said); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
@@ -67,6 +78,9 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 			more := ""
 			if d.More {
 				more = " or more"
+			}
+			if c.Moves {
+				more += ", to the archive"
 			}
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d%s\n", c.Name, keep, d.Table, d.Rows, more)
 		}
@@ -87,8 +101,39 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if said.Archived != nil && said.Archived.Conversations > 0 {
+		_, _ = fmt.Fprintln(s.Err, said.Archived)
+	}
 	if !said.Exported {
 		_, _ = fmt.Fprintln(s.Err, "Nothing is exported before it goes: RETENTION_EXPORT_URL says where to.")
 	}
 	return nil
+}
+
+// archived is what the archive holds.
+type archived struct{ Conversations, Bytes, Stored int64 }
+
+func (a archived) String() string {
+	return fmt.Sprintf("%d conversations are archived, in %s: as text their rows have %s.", a.Conversations, bytesize.Text(a.Stored), bytesize.Text(a.Bytes))
+}
+
+// archiveNow moves conversations until none is due.
+func archiveNow(ctx context.Context, desk *shell.Desk, s shell.IO) error {
+	total := int64(0)
+	for {
+		var said struct {
+			Moved int64
+			More  bool
+			Now   archived
+		}
+		if err := desk.Ask(ctx, http.MethodPost, "/retention/archive", nil, &said); err != nil {
+			return err
+		}
+		total += said.Moved
+		if !said.More {
+			_, err := fmt.Fprintf(s.Out, "%d conversations were moved. %s They come back when somebody opens them.\n", total, said.Now)
+			return err
+		}
+		_, _ = fmt.Fprintf(s.Err, "%d conversations were moved, and there are more …\n", total)
+	}
 }

@@ -34,6 +34,7 @@ type Backups struct {
 // Retention is how long records are kept that grow without end, by default for ever.
 type Retention struct {
 	Transcripts Keep `env:"RETENTION_TRANSCRIPTS" doc:"How long conversations are kept after they were last used, such as 365d; off keeps them for ever. Any RETENTION_ duration that is given, off too, rules over the document retention, which operators can change while the server runs."`
+	Archive     Keep `env:"RETENTION_ARCHIVE" doc:"How long conversations stay in the database after they were last used, such as 90d; then they move, sealed and compressed, to the object store, and come back when somebody opens them. off leaves them in the database."`
 	Runs        Keep `env:"RETENTION_RUNS" doc:"How long is kept how an answer came about (its run); the transcript stays. off keeps it for ever."`
 	Calls       Keep `env:"RETENTION_CALLS" doc:"How long records of ended calls are kept; recordings are files and stay. off keeps them for ever."`
 	Events      Keep `env:"RETENTION_EVENTS" doc:"How long changes of files are kept, which are their feed and audit. Who reads the feed from an older place is told so. off keeps them for ever."`

@@ -105,6 +105,9 @@ func (k *Keeper) keepUp(ctx context.Context, l Lease, stop <-chan struct{}, canc
 
 type periodKey struct{}
 
+// Task names the lease under which Every does a task, for those who do it at once.
+func Task(name string) string { return "every/" + name }
+
 // Every calls fn once in each period of the database's clock, on one node of
 // the fleet, until ctx ends; it returns ctx's error. While fn runs for a period
 // no other node runs it. A node that dies in the middle is replaced within the
@@ -146,7 +149,7 @@ func (k *Keeper) period(ctx context.Context, name string, interval time.Duration
 	if done, err := k.periodDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
 		return min(left, interval), err
 	}
-	l, ok, err := k.Acquire(ctx, "every/"+name, periodTTL)
+	l, ok, err := k.Acquire(ctx, Task(name), periodTTL)
 	if err != nil || !ok {
 		return min(left, retry), err // look again soon: its holder may have died
 	}

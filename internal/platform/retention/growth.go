@@ -49,7 +49,9 @@ type State struct {
 	Doc  string `json:"doc"`
 	// Keep is how long records are kept; empty is for ever.
 	Keep string `json:"keep,omitempty"`
-	Due  []Due  `json:"due"`
+	// Moves says that records are moved, and not erased.
+	Moves bool  `json:"moves,omitempty"`
+	Due   []Due `json:"due"`
 }
 
 type measured struct {
@@ -165,6 +167,9 @@ func (k *Keeper) States(ctx context.Context, proposed Rules) ([]State, error) {
 		keep, ok := rules[c.Name]
 		for _, source := range k.Sources[c.Name] {
 			d := Due{Table: source.Table()}
+			if _, moves := source.(Mover); moves {
+				s.Moves = true
+			}
 			if ok {
 				n, all, err := source.Count(ctx, now.Add(-keep), maxDue)
 				if err != nil {

@@ -10,9 +10,11 @@
 //
 // It refuses rules of less than Least: clocks are wrong by hours, not by days.
 //
+// Records of a Mover are not erased but moved, by the same rules and leases.
+//
 // Which records there are is known to the services: each has a Source.
 //
-// Decision: ADR 0268.
+// Decisions: ADR 0254, ADR 0268.
 package retention
 
 import (
@@ -25,6 +27,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
@@ -41,6 +44,7 @@ type Class struct {
 // The names of the classes.
 const (
 	Transcripts = "transcripts"
+	Archive     = "archive"
 	Runs        = "runs"
 	Calls       = "calls"
 	Events      = "events"
@@ -53,6 +57,7 @@ const (
 func Classes() []Class {
 	return []Class{
 		{Transcripts, "Conversations, since they were last used, with all that belongs to them."},
+		{Archive, "Conversations, since they were last used: they move into sealed objects, and come back when somebody opens them. Nothing is erased."},
 		{Runs, "How answers came about, since they ended. The transcript stays."},
 		{Calls, "Records of calls, since they ended. Recordings are files and stay."},
 		{Events, "What happened to files: their change feed and audit. The newest of each namespace stays."},
@@ -68,6 +73,7 @@ type Rules map[string]time.Duration
 // document is what operators write.
 type document struct {
 	Transcripts string `yaml:"transcripts"`
+	Archive     string `yaml:"archive"`
 	Runs        string `yaml:"runs"`
 	Calls       string `yaml:"calls"`
 	Events      string `yaml:"events"`
@@ -90,8 +96,8 @@ func ParseRules(text []byte) (Rules, error) {
 		return nil, err
 	}
 	for name, given := range map[string]string{
-		Transcripts: d.Transcripts, Runs: d.Runs, Calls: d.Calls, Events: d.Events, Audit: d.Audit, Shares: d.Shares,
-		Forms: d.Forms,
+		Transcripts: d.Transcripts, Archive: d.Archive, Runs: d.Runs, Calls: d.Calls, Events: d.Events, Audit: d.Audit,
+		Shares: d.Shares, Forms: d.Forms,
 	} {
 		keep, err := config.ParseDuration(given)
 		switch {
@@ -138,6 +144,15 @@ type Source interface {
 	// Erase deletes a record with all that belongs to it if it is still due, and returns
 	// how many rows of Table went.
 	Erase(ctx context.Context, tx sqldb.Querier, before time.Time, id string) (int64, error)
+}
+
+// Mover is a Source whose records are not erased: they move to where they take less room,
+// and are still there for whoever asks.
+type Mover interface {
+	Source
+	// Move moves records that are still due, in transactions that the lease guards, and
+	// returns how many went.
+	Move(ctx context.Context, l lease.Lease, before time.Time, ids []string) (int64, error)
 }
 
 // Lines writes rows as lines of JSON, each with its table.

@@ -26,6 +26,8 @@ const (
 	calm = time.Minute
 	// between lets requests through between two slices.
 	between = 20 * time.Millisecond
+	// nowTTL is how soon another node may go on when one dies that sweeps at once.
+	nowTTL = 15 * time.Second
 )
 
 // Exports is where records are written before they are erased.
@@ -67,7 +69,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	for class, sources := range k.Sources {
 		for _, s := range sources {
 			all.Go(func() {
-				_ = k.Leases.Every(ctx, "retention/"+s.Table(), every, func(ctx context.Context, l lease.Lease) error {
+				_ = k.Leases.Every(ctx, leaseOf(class, s), every, func(ctx context.Context, l lease.Lease) error {
 					_, err := k.Sweep(ctx, l, class, s)
 					return err
 				})
@@ -76,6 +78,28 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 	all.Wait()
 	return nil
+}
+
+// leaseOf names the lease of a source. A table that others erase from may have a Mover too.
+func leaseOf(class string, s Source) string {
+	if _, moves := s.(Mover); moves {
+		return "retention/" + class
+	}
+	return "retention/" + s.Table()
+}
+
+// Now sweeps a source without waiting for its hour, and returns how many records went.
+// It is false when a node does so already.
+func (k *Keeper) Now(ctx context.Context, class string, s Source) (total int64, ok bool, err error) {
+	l, ok, err := k.Leases.Acquire(ctx, lease.Task(leaseOf(class, s)), nowTTL)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	err = k.Leases.Hold(ctx, l, func(ctx context.Context, l lease.Lease) (err error) {
+		total, err = k.Sweep(ctx, l, class, s)
+		return err
+	})
+	return total, true, err
 }
 
 // errChanged says that operators have chosen otherwise meanwhile.
@@ -96,17 +120,17 @@ func (k *Keeper) Sweep(ctx context.Context, l lease.Lease, class string, s Sourc
 		if k.Rules()[class] != keep {
 			return errChanged
 		}
-		if err := k.export(ctx, l, class, s, before, ids); err != nil {
-			return err
-		}
-		n, err := k.erase(ctx, l, s, before, ids)
+		n, err := k.take(ctx, l, class, s, before, ids)
 		total += n
 		if err != nil {
 			return err
 		}
 		return pace.Sleep(ctx, between)
 	})
-	if total > 0 {
+	if _, moves := s.(Mover); total > 0 && moves {
+		k.Log.Info("records were moved, as the rules of retention say", slog.String("event", "retention.moved"), slog.String("class", class),
+			slog.String("table", s.Table()), slog.Int64("rows", total), slog.Time("before", before))
+	} else if total > 0 {
 		k.Log.Info("records were erased, as the rules of retention say", slog.String("event", "retention.erased"), slog.String("class", class),
 			slog.String("table", s.Table()), slog.Int64("rows", total), slog.Time("before", before), slog.Bool("exported", k.Exports != nil))
 	}
@@ -114,6 +138,19 @@ func (k *Keeper) Sweep(ctx context.Context, l lease.Lease, class string, s Sourc
 		return total, nil
 	}
 	return total, err
+}
+
+// take moves records, or exports and erases them.
+func (k *Keeper) take(ctx context.Context, l lease.Lease, class string, s Source, before time.Time,
+	ids []string,
+) (int64, error) {
+	if m, moves := s.(Mover); moves {
+		return m.Move(ctx, l, before, ids)
+	}
+	if err := k.export(ctx, l, class, s, before, ids); err != nil {
+		return 0, err
+	}
+	return k.erase(ctx, l, s, before, ids)
 }
 
 func (k *Keeper) erase(ctx context.Context, l lease.Lease, s Source, before time.Time,

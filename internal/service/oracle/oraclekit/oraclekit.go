@@ -29,6 +29,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/aguiface"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
@@ -53,7 +54,9 @@ import (
 type Deps struct {
 	DB *sqldb.DB
 	// Blobs has the larger parts of the index of conversations; nil has no index.
-	Blobs    blob.Store
+	Blobs blob.Store
+	// Cold brings back conversations that nobody used for long; nil brings none.
+	Cold     coldstore.Thawer
 	Bus      bus.Bus
 	Leases   *lease.Keeper
 	Identity *identity.Service
@@ -160,7 +163,7 @@ func New(d Deps) (*Oracle, error) {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	o := &Oracle{
-		Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle,
+		Store: oraclesql.New(d.DB).WithOutbox(d.Outbox).WithCold(d.Cold), leases: d.Leases, identity: d.Oracle,
 		provider: d.Provider, sealKey: d.SealKey, log: d.Log,
 		mcp: d.MCP, asks: d.Turn.ApproveMCP, baseURL: strings.TrimSuffix(d.BaseURL, "/"),
 	}

@@ -16,6 +16,13 @@ var errNoAnswer = fault.New(fault.Invalid, "Only answers take feedback")
 
 // SetFeedback keeps, or forgets, what the owner thinks of an answer.
 func (st *Store) SetFeedback(ctx context.Context, owner, sessionID string, f oracle.Feedback) error {
+	return st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		err := st.setFeedback(ctx, owner, sessionID, f)
+		return errors.Is(err, oracle.ErrMessageNotFound), err
+	})
+}
+
+func (st *Store) setFeedback(ctx context.Context, owner, sessionID string, f oracle.Feedback) error {
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := scanSession(tx.QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM oracle_sessions WHERE id = $1 AND owner = $2`, sessionID, owner)); err != nil {
 			return err

@@ -67,7 +67,17 @@ func insertFrames(ctx context.Context, tx sqldb.Querier, runID string, frames []
 }
 
 // Frames returns frames of a run after a number.
-func (st *Store) Frames(ctx context.Context, id string, after int64, limit int) ([]oracle.Frame, run.Head, error) {
+func (st *Store) Frames(ctx context.Context, id string, after int64,
+	limit int,
+) (out []oracle.Frame, head run.Head, err error) {
+	err = st.warm.Run(ctx, "", id, func() error {
+		out, head, err = st.frames(ctx, id, after, limit)
+		return err
+	})
+	return out, head, err
+}
+
+func (st *Store) frames(ctx context.Context, id string, after int64, limit int) ([]oracle.Frame, run.Head, error) {
 	var (
 		out  []oracle.Frame
 		head run.Head

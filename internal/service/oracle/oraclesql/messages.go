@@ -103,6 +103,10 @@ func insertMessage(ctx context.Context, tx sqldb.Querier, m oracle.Message) erro
 // AddReply adds a message to the end of the owner's session that is no run's answer:
 // a turn of its own. One that is there already stays as it is.
 func (st *Store) AddReply(ctx context.Context, owner string, m oracle.Message) error {
+	return st.warm.In(ctx, owner, m.SessionID, func() (bool, error) { return false, st.addReply(ctx, owner, m) })
+}
+
+func (st *Store) addReply(ctx context.Context, owner string, m oracle.Message) error {
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		there, err := exists(ctx, tx, `SELECT 1`+ofOwner+` AND m.id = $3`, m.SessionID, owner, m.ID)
 		if err != nil || there {
@@ -175,25 +179,39 @@ func (st *Store) CutReply(ctx context.Context, owner, sessionID, runID, heard st
 
 // Messages returns the transcript after a turn.
 func (st *Store) Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]oracle.Message, error) {
-	rows, err := st.db.Read().QueryContext(ctx,
-		`SELECT `+messageColumns+ofOwner+isShown+` AND m.turn > $3 ORDER BY m.turn, m.seq`, sessionID, owner, afterTurn)
-	if err != nil {
-		return nil, fmt.Errorf("select messages: %w", err)
-	}
-	return collect(rows, scanMessage)
+	return st.listMessages(ctx, `SELECT `+messageColumns+ofOwner+isShown+` AND m.turn > $3 ORDER BY m.turn, m.seq`, owner, sessionID, afterTurn)
+}
+
+// listMessages lists those of a session, which is brought back if it is cold.
+func (st *Store) listMessages(ctx context.Context, text, owner, sessionID string,
+	turn int64,
+) (list []oracle.Message, err error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		rows, err := st.db.Read().QueryContext(ctx, text, sessionID, owner, turn)
+		if err != nil {
+			return false, fmt.Errorf("select messages: %w", err)
+		}
+		list, err = collect(rows, scanMessage)
+		return err == nil && len(list) == 0, err
+	})
+	return list, err
 }
 
 // Turn returns the messages of one turn.
 func (st *Store) Turn(ctx context.Context, owner, sessionID string, turn int64) ([]oracle.Message, error) {
-	rows, err := st.db.Read().QueryContext(ctx, `SELECT `+messageColumns+ofOwner+` AND m.turn = $3 ORDER BY m.seq`, sessionID, owner, turn)
-	if err != nil {
-		return nil, fmt.Errorf("select turn: %w", err)
-	}
-	return collect(rows, scanMessage)
+	return st.listMessages(ctx, `SELECT `+messageColumns+ofOwner+` AND m.turn = $3 ORDER BY m.seq`, owner, sessionID, turn)
 }
 
 // Page returns some turns of the transcript.
-func (st *Store) Page(ctx context.Context, owner, sessionID string, q oracle.PageQuery) (oracle.Page, error) {
+func (st *Store) Page(ctx context.Context, owner, sessionID string, q oracle.PageQuery) (page oracle.Page, err error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		page, err = st.page(ctx, owner, sessionID, q)
+		return errors.Is(err, oracle.ErrUnknownCursor) || err == nil && len(page.Messages) == 0, err
+	})
+	return page, err
+}
+
+func (st *Store) page(ctx context.Context, owner, sessionID string, q oracle.PageQuery) (oracle.Page, error) {
 	var page oracle.Page
 	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		low, high, err := turnRange(ctx, tx, owner, sessionID, q)

@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -33,6 +34,7 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "oracle", 
 type Store struct {
 	db     *sqldb.DB
 	outbox Outbox
+	warm   coldstore.Warm
 }
 
 var (
@@ -41,7 +43,13 @@ var (
 )
 
 // New makes a Store. The database must have been migrated.
-func New(db *sqldb.DB) *Store { return &Store{db: db} }
+func New(db *sqldb.DB) *Store { return &Store{db: db, warm: coldstore.Warm{DB: db}} }
+
+// WithCold returns the store with somebody who brings back sessions that are cold; nil
+// brings none.
+func (st *Store) WithCold(t coldstore.Thawer) *Store {
+	return &Store{db: st.db, outbox: st.outbox, warm: coldstore.Warm{DB: st.db, Thawer: t}}
+}
 
 // scanner is a *sql.Row or *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }
@@ -202,6 +210,9 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 // sessionGone takes a deleted session out of the index and reports its end. Indexed is
 // how far the index had read it.
 func (st *Store) sessionGone(ctx context.Context, tx sqldb.Querier, owner, id string, indexed int64) error {
+	if err := coldstore.Drop(ctx, tx, id, time.Now()); err != nil {
+		return err
+	}
 	if indexed > 1 {
 		if err := st.dropIndexed(ctx, tx, owner, time.Now()); err != nil {
 			return err

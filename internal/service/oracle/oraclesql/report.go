@@ -15,7 +15,7 @@ type Outbox interface {
 }
 
 // WithOutbox returns the store with somebody who hears of sessions and runs.
-func (st *Store) WithOutbox(o Outbox) *Store { return &Store{db: st.db, outbox: o} }
+func (st *Store) WithOutbox(o Outbox) *Store { return &Store{db: st.db, outbox: o, warm: st.warm} }
 
 // The names of what is reported. They are a contract with those who listen.
 const (

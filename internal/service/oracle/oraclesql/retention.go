@@ -11,14 +11,18 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
+// Idle is the condition on a session that nobody has used it since $1, and that nothing
+// goes on in it.
+const Idle = `updated_ms < $1
+	AND NOT EXISTS (SELECT 1 FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND r.` + isLive + `)
+	AND NOT EXISTS (SELECT 1 FROM oracle_calls c WHERE c.session_id = oracle_sessions.id AND (c.status <> 'ended' OR c.recording_state = 'on'))`
+
 // Retained are the records that operators may choose to keep for a while only.
 func (st *Store) Retained() map[string][]retention.Source {
 	return map[string][]retention.Source{
 		retention.Transcripts: {transcripts{st, retention.Rows{
 			DB: st.db, Name: "oracle_sessions", At: "created_ms", Slice: 20, Parts: sessionParts(),
-			Of: `expires_ms = 0`, Where: `updated_ms < $1
-				AND NOT EXISTS (SELECT 1 FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND r.` + isLive + `)
-				AND NOT EXISTS (SELECT 1 FROM oracle_calls c WHERE c.session_id = oracle_sessions.id AND (c.status <> 'ended' OR c.recording_state = 'on'))`,
+			Of: `expires_ms = 0`, Where: Idle,
 		}}},
 		retention.Runs: {retention.Rows{
 			DB: st.db, Name: "oracle_runs", At: "ended_ms", Slice: 200,
@@ -50,6 +54,14 @@ func sessionParts() []retention.Part {
 type transcripts struct {
 	st *Store
 	retention.Rows
+}
+
+// Export implements retention.Source. What is archived is brought back first.
+func (t transcripts) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+	if err := t.st.warm.Thaw(ctx, id); err != nil {
+		return err
+	}
+	return t.Rows.Export(ctx, before, id, to)
 }
 
 // Erase implements retention.Source.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -66,6 +67,17 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 		return run.Begun{}, fmt.Errorf("encode request: %w", err)
 	}
 	var out run.Begun
+	err = st.warm.In(ctx, b.Run.Owner, b.Run.SessionID, func() (bool, error) {
+		out, err = st.begin(ctx, b, request)
+		return errors.Is(err, oracle.ErrMessageNotFound), err
+	})
+	if err != nil {
+		return run.Begun{}, err
+	}
+	return out, nil
+}
+
+func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out run.Begun, err error) {
 	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		out = run.Begun{Run: b.Run}
 		r := &out.Run
@@ -126,10 +138,7 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 		}
 		return st.mark(ctx, tx, b.Marks)
 	})
-	if err != nil {
-		return run.Begun{}, err
-	}
-	return out, nil
+	return out, err
 }
 
 // isUsed finds a live run with a request id among the newest of those that had it. Others get another
@@ -178,19 +187,22 @@ func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 	at time.Time,
 ) (int64, error) {
 	text, args := `UPDATE oracle_sessions SET next_seq = next_seq + $1, messages = messages + $1, unread = 1
-		WHERE id = $2 AND owner = $3 RETURNING next_seq`, []any{n, sessionID, owner}
+		WHERE id = $2 AND owner = $3 RETURNING next_seq, cold`, []any{n, sessionID, owner}
 	if now := sqldb.MS(at); now-began >= 1000 {
 		text, args = `UPDATE oracle_sessions SET next_seq = next_seq + $1, messages = messages + $1, unread = 1,
 			updated_ms = CASE WHEN updated_ms > $4 THEN updated_ms ELSE $4 END
-			WHERE id = $2 AND owner = $3 RETURNING next_seq`, append(args, now)
+			WHERE id = $2 AND owner = $3 RETURNING next_seq, cold`, append(args, now)
 	}
-	var next int64
-	err := tx.QueryRowContext(ctx, text, args...).Scan(&next)
+	var next, cold int64
+	err := tx.QueryRowContext(ctx, text, args...).Scan(&next, &cold)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, oracle.ErrSessionNotFound
 	}
 	if err != nil {
 		return 0, fmt.Errorf("number message: %w", err)
+	}
+	if cold == 1 {
+		return 0, coldstore.ErrCold
 	}
 	return next - int64(n), nil
 }
@@ -200,10 +212,14 @@ func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string,
 	at time.Time,
 ) (s oracle.Session, seq, live int64, err error) {
+	var cold int64
 	s, err = scanSession(tx.QueryRowContext(ctx, `UPDATE oracle_sessions
 		SET next_seq = next_seq + 1, messages = messages + 1, unread = 1, updated_ms = CASE WHEN updated_ms > $1 THEN updated_ms ELSE $1 END
 		WHERE id = $2 AND owner = $3 RETURNING `+sessionColumns+`, next_seq,
-		(SELECT COUNT(*) FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND `+isLive+`)`, sqldb.MS(at), id, owner), &seq, &live)
+		(SELECT COUNT(*) FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND `+isLive+`), cold`, sqldb.MS(at), id, owner), &seq, &live, &cold)
+	if err == nil && cold == 1 {
+		err = coldstore.ErrCold
+	}
 	return s, seq - 1, live, err
 }
 
@@ -465,14 +481,22 @@ func (st *Store) Abort(ctx context.Context, owner, sessionID, only string) ([]or
 }
 
 // Run returns a run of the owner.
-func (st *Store) Run(ctx context.Context, owner, id string) (oracle.Run, error) {
-	return scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE id = $1 AND owner = $2`, id, owner))
+func (st *Store) Run(ctx context.Context, owner, id string) (r oracle.Run, err error) {
+	err = st.warm.Run(ctx, owner, id, func() error {
+		r, err = scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE id = $1 AND owner = $2`, id, owner))
+		return err
+	})
+	return r, err
 }
 
 // ByRequest returns the run that a request id started.
-func (st *Store) ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, error) {
-	return scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs
-		WHERE owner = $1 AND request_id = $2 AND ($3 = '' OR session_id = $3) ORDER BY created_ms DESC LIMIT 1`, owner, requestID, sessionID))
+func (st *Store) ByRequest(ctx context.Context, owner, sessionID, requestID string) (r oracle.Run, err error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		r, err = scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs
+			WHERE owner = $1 AND request_id = $2 AND ($3 = '' OR session_id = $3) ORDER BY created_ms DESC LIMIT 1`, owner, requestID, sessionID))
+		return errors.Is(err, oracle.ErrRunNotFound), err
+	})
+	return r, err
 }
 
 // Latest returns the newest live run of the owner's session.

@@ -63,7 +63,9 @@ func (st *Store) Stand(ctx context.Context, owner string, l talksearch.Look) (at
 func readTalks(ctx context.Context, tx sqldb.Querier, owner string,
 	at *talksearch.Stand,
 ) (branched bool, waiting int64, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, title, next_seq, indexed_seq, indexed_title, unread, branch FROM oracle_sessions
+	// What is cold is not read before it is back: see coldstore.Tidy.
+	rows, err := tx.QueryContext(ctx, `SELECT id, title, next_seq, CASE WHEN cold = 1 THEN next_seq ELSE indexed_seq END,
+		CASE WHEN cold = 1 THEN 1 ELSE indexed_title END, CASE WHEN cold = 1 THEN 0 ELSE unread END, branch FROM oracle_sessions
 		WHERE owner = $1 AND expires_ms = 0 ORDER BY updated_ms DESC, id`, owner)
 	if err != nil {
 		return false, 0, fmt.Errorf("select sessions: %w", err)
@@ -146,7 +148,7 @@ func (st *Store) SessionsByID(ctx context.Context, owner string, ids []string) (
 
 // Unread implements talksearch.Store.
 func (st *Store) Unread(ctx context.Context, before time.Time, many int, after string, limit int) ([]string, error) {
-	return sqldb.Strings(ctx, st.db.Read(), `SELECT DISTINCT owner FROM oracle_sessions WHERE unread = 1 AND expires_ms = 0
+	return sqldb.Strings(ctx, st.db.Read(), `SELECT DISTINCT owner FROM oracle_sessions WHERE unread = 1 AND expires_ms = 0 AND cold = 0
 		AND (updated_ms < $1 OR next_seq - indexed_seq >= $2) AND owner > $3 ORDER BY owner LIMIT $4`, sqldb.MS(before), many, after, limit)
 }
 

@@ -13,7 +13,15 @@ import (
 )
 
 // Asked returns what the turn of a message asked for.
-func (st *Store) Asked(ctx context.Context, owner, sessionID, messageID string) (oracle.Asked, error) {
+func (st *Store) Asked(ctx context.Context, owner, sessionID, messageID string) (out oracle.Asked, err error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		out, err = st.asked(ctx, owner, sessionID, messageID)
+		return errors.Is(err, oracle.ErrMessageNotFound), err
+	})
+	return out, err
+}
+
+func (st *Store) asked(ctx context.Context, owner, sessionID, messageID string) (oracle.Asked, error) {
 	var out oracle.Asked
 	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		out = oracle.Asked{}
@@ -63,7 +71,15 @@ func turnOf(ctx context.Context, tx sqldb.Querier, owner, sessionID, messageID s
 }
 
 // Versions lists the versions of a turn, or of all turns that have several.
-func (st *Store) Versions(ctx context.Context, owner, sessionID string, root int64) ([]oracle.Version, error) {
+func (st *Store) Versions(ctx context.Context, owner, sessionID string, root int64) (list []oracle.Version, err error) {
+	err = st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		list, err = st.versions(ctx, owner, sessionID, root)
+		return err == nil && len(list) == 0, err
+	})
+	return list, err
+}
+
+func (st *Store) versions(ctx context.Context, owner, sessionID string, root int64) ([]oracle.Version, error) {
 	which, args := `b.root IN (SELECT o.root FROM oracle_turns o WHERE o.session_id = $1 AND o.root <> o.turn)`, []any{sessionID, owner}
 	content := `''`
 	if root > 0 {
@@ -103,6 +119,13 @@ func scanVersion(row scanner) (oracle.Version, error) {
 
 // Choose shows the branch of a message.
 func (st *Store) Choose(ctx context.Context, owner, sessionID, messageID string) error {
+	return st.warm.In(ctx, owner, sessionID, func() (bool, error) {
+		err := st.choose(ctx, owner, sessionID, messageID)
+		return errors.Is(err, oracle.ErrMessageNotFound), err
+	})
+}
+
+func (st *Store) choose(ctx context.Context, owner, sessionID, messageID string) error {
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		var live int64
 		// Also when nothing changes in the end: it locks the session.

@@ -6,7 +6,7 @@ import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { say } from "../../words";
 import { ask, useLook } from "./api";
-import { dueWords, growth, largest, rulesOf, rulesText } from "./retention";
+import { archivedWords, dueWords, growth, largest, rulesOf, rulesText } from "./retention";
 import type { Kept, Retention, Rules, Table } from "./retention";
 
 const path = "/operator/retention";
@@ -27,7 +27,8 @@ export function RetentionView() {
 }
 
 function RulesCard({ retention }: { retention: Retention }) {
-  const { classes, readOnly, exported } = retention;
+  const { classes, readOnly, exported, archived } = retention;
+  const archive = archivedWords(archived);
   const session = useSession();
   const { run, isBusy, error } = useDoing([path]);
   const inForce = rulesOf(classes);
@@ -94,6 +95,7 @@ function RulesCard({ retention }: { retention: Retention }) {
           </label>
         ))}
       </div>
+      {archive !== "" && <p className="soft small">{archive}</p>}
       {!readOnly && (
         <div className="row">
           <button type="submit" disabled={isBusy || !isChanged}>

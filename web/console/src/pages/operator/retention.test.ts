@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dueWords, growth, largest, rulesOf, rulesText } from "./retention";
+import { archivedWords, dueWords, growth, largest, rulesOf, rulesText } from "./retention";
 
 describe("retention", () => {
   const classes = [
@@ -22,6 +22,14 @@ describe("retention", () => {
         { table: "b", rows: 10000, more: true },
       ]),
     ).toBe("11,200 or more would go now.");
+  });
+
+  it("says what the archive holds", () => {
+    expect(archivedWords(undefined)).toBe("");
+    expect(archivedWords({ conversations: 0, bytes: 0, stored: 0 })).toBe("");
+    expect(archivedWords({ conversations: 1200, bytes: 4096, stored: 512 })).toMatch(
+      /^Archived conversations: 1,200, in 512 B; their rows as text have 4\.0 KiB\./,
+    );
   });
 
   it("says how fast tables grow, the largest first", () => {

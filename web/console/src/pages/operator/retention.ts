@@ -1,4 +1,4 @@
-import { number } from "../../shell/format";
+import { bytes, number } from "../../shell/format";
 import { say } from "../../words";
 
 /** What the next sweep would erase of a table. */
@@ -32,6 +32,14 @@ export interface Retention {
   source: string;
   readOnly: boolean;
   exported: boolean;
+  archived?: Archived;
+}
+
+/** The conversations in the archive; bytes are those of their rows as text. */
+export interface Archived {
+  conversations: number;
+  bytes: number;
+  stored: number;
 }
 
 /** How long each class is kept, as it is typed. */
@@ -56,6 +64,17 @@ export function dueWords(due: Due[]): string {
   const isMore = due.some((one) => one.more);
   if (rows === 0 && !isMore) return say("operator.nothingGoes");
   return say(isMore ? "operator.rowsOrMoreGo" : "operator.rowsGo", { rows });
+}
+
+/** What the archive holds, in words; nothing where it is empty. */
+export function archivedWords(archived: Archived | undefined): string {
+  if (!archived || archived.conversations === 0) return "";
+  const { conversations } = archived;
+  return say("operator.archived", {
+    conversations,
+    stored: bytes(archived.stored),
+    text: bytes(archived.bytes),
+  });
 }
 
 /** By how much a table grows a day, in words. */
