@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -95,8 +96,8 @@ func serve(ctx context.Context, program string) error {
 		}
 		defer release()
 		at := &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
-		node := exec.Command(program, "serve") //nolint:gosec // the program under test
-		node.Env = append(env[:len(env):len(env)], fmt.Sprintf("PORT=%d", port), "NODE_URL="+at.String(),
+		node := exec.Command(program, "serve")
+		node.Env = append(slices.Clip(env), fmt.Sprintf("PORT=%d", port), "NODE_URL="+at.String(),
 			"CASTALIA_DATA="+filepath.Join(data, strconv.Itoa(i)))
 		node.Stdout, node.Stderr = os.Stdout, os.Stderr
 		servers.DieWithUs(node, syscall.SIGKILL)
@@ -140,7 +141,7 @@ func serve(ctx context.Context, program string) error {
 // storesOf are a database and a bucket of the fleet's own, the same after a restart.
 func storesOf(ctx context.Context, data string) (shared stores, err error) {
 	note := filepath.Join(data, "fleet.json")
-	raw, err := os.ReadFile(note) //nolint:gosec // the test's own folder
+	raw, err := os.ReadFile(note)
 	if err == nil {
 		return shared, json.Unmarshal(raw, &shared)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,7 @@ func TestTheKeyOfFilesIsChangedWhileAFleetServes(t *testing.T) {
 	fleet := w.Env
 	nodeByNode := func(settings ...string) {
 		t.Helper()
-		w.Env = append(fleet[:len(fleet):len(fleet)], settings...)
+		w.Env = append(slices.Clip(fleet), settings...)
 		for _, n := range w.Nodes {
 			n.Stop()
 			n.Start()
@@ -111,9 +112,9 @@ func TestTheKeyOfFilesIsChangedWhileAFleetServes(t *testing.T) {
 	for i := range 3 {
 		asking.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				err := people.read(t.Context(), w.Node(n), n)
+				err := people.read(context.WithoutCancel(ctx), w.Node(n), n)
 				if err == nil && n%4 == 0 {
-					err = people.add(t.Context(), w.Node(n))
+					err = people.add(context.WithoutCancel(ctx), w.Node(n))
 				}
 				if err != nil {
 					t.Errorf("while the key is changed: %v", err)

@@ -1,7 +1,6 @@
 package stores
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -39,7 +38,7 @@ func Place(setting string, at config.URL, s *config.Settings, writes bool) (blob
 	if err := os.MkdirAll(u.Path, 0o700); err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
-	if err := store.AbortStale(context.Background(), time.Now().Add(-stale)); err != nil {
+	if err := store.ClearStale(time.Now().Add(-stale)); err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	return store, nil

@@ -142,9 +142,13 @@ func (a *Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver
 		return err
 	}
 	defer end()
-	err = next(w, r)
+	return endedOr(r, next(w, r))
+}
+
+// endedOr is the end of the caller's token, if that is why a request failed.
+func endedOr(r *http.Request, err error) error {
 	if err != nil && errors.Is(context.Cause(r.Context()), identity.ErrEnded) {
-		return identity.ErrEnded // whatever failed did so because of that
+		return identity.ErrEnded
 	}
 	return err
 }

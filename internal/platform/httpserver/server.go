@@ -311,17 +311,12 @@ func (s *Server) route(x *exchange, r *http.Request) (m *mounted, allow string) 
 		return sibling.surface.missing, x.lookup.allow()
 	}
 	if owner != nil {
-		if owner.dynamic != nil {
-			return owner.dynamic, ""
-		}
-		return owner.missing, ""
+		return cmp.Or(owner.dynamic, owner.missing), ""
 	}
-	if len(s.dynamics) > 0 {
-		first := firstSegment(r.URL.Path)
-		for _, sf := range s.dynamics {
-			if sf.Dynamic.Claims != nil && sf.Dynamic.Claims(first) {
-				return sf.dynamic, ""
-			}
+	first := firstSegment(r.URL.Path)
+	for _, sf := range s.dynamics {
+		if sf.Dynamic.Claims != nil && sf.Dynamic.Claims(first) {
+			return sf.dynamic, ""
 		}
 	}
 	return s.nobody.missing, ""
@@ -361,8 +356,7 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 	return m.handler(&x.response, r)
 }
 
-// letIn counts a request and lets it in. It says that it is done where no handler is
-// to answer.
+// letIn counts a request and lets it in; done says that no handler is to answer.
 func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (done bool, err error) {
 	for _, l := range [...]*ratelimit.Limiter{m.surface.Limiter, m.route.Limiter, m.class} {
 		if ok, wait := l.AllowAddr(x.client); !ok {
@@ -402,8 +396,7 @@ func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (
 	return false, nil
 }
 
-// audit tells of a change that an operator asks for, and of what viewers must not read:
-// it is worth a note who did.
+// audit tells of changes by operators, and of who reads what viewers must not.
 func (s *Server) audit(x *exchange, r *http.Request, m *mounted) (err error) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if s.cfg.Audit == nil || m.handler == nil || m.route.Asks || reads && m.route.leastRole() == Viewer {

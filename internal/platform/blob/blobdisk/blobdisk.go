@@ -51,14 +51,16 @@ func Beside(dir string) *Store { return &Store{dir} }
 // AbortStale removes what was being written and has not grown since before the given time,
 // as a killed process leaves it.
 func (s *Store) AbortStale(ctx context.Context, before time.Time) error {
+	return errors.Join(s.ClearStale(before), ctx.Err())
+}
+
+// ClearStale is AbortStale where nobody waits.
+func (s *Store) ClearStale(before time.Time) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, tempDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list half-written objects: %w", err)
 	}
 	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		info, err := e.Info()
 		if err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
 			err = os.Remove(filepath.Join(s.dir, tempDir, e.Name()))
@@ -67,7 +69,7 @@ func (s *Store) AbortStale(ctx context.Context, before time.Time) error {
 			return fmt.Errorf("clear half-written objects: %w", err)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // Put implements blob.Store.

@@ -56,8 +56,10 @@ func TestRecorder(t *testing.T) {
 	}
 	day := oracle.DayOf(at)
 	want := []usage.Row{
-		{Day: day, Owner: "a", Model: "m", Source: "oracle", Messages: 1, Calls: 2, Failed: 1,
-			Usage: spent.Add(spent), FirstMS: 200, Firsts: 1},
+		{
+			Day: day, Owner: "a", Model: "m", Source: "oracle", Messages: 1, Calls: 2, Failed: 1,
+			Usage: spent.Add(spent), FirstMS: 200, Firsts: 1,
+		},
 		{Day: day + 1, Owner: "a", Model: "m", Source: "face", Messages: 1, Calls: 1},
 	}
 	if d := cmp.Diff(want, l.rows); d != "" {

@@ -351,7 +351,7 @@ func TestWhoUndoesAKey(t *testing.T) {
 			t.Helper()
 			r := d.ask(t, session)
 			d.clock.Jump(keyWait)
-			if _, err := d.keys.Approve(ctx, r.ID, anOperator); err != nil {
+			if _, err := d.keys.Approve(t.Context(), r.ID, anOperator); err != nil {
 				t.Fatal(err)
 			}
 			return r
