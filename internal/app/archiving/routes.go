@@ -88,7 +88,7 @@ func (a *Archiving) Surface() httpserver.Surface {
 		},
 		{
 			Method: http.MethodGet, Pattern: "/operator/backups/{name}/archive", Auth: httpserver.Operator, Role: httpserver.Changer, Tags: tags, Params: name,
-			Summary: "Get a backup", Doc: "The archive, encrypted as it is stored.", Stream: true,
+			Summary: "Get a backup", Doc: "The archive, encrypted as it is stored. Who gets one is in the audit trail.", Stream: true, Noted: true,
 			Replies: []httpserver.Reply{{Status: http.StatusOK, Media: "application/octet-stream"}}, Handler: a.download,
 		},
 	}}

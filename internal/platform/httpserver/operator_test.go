@@ -72,8 +72,9 @@ func TestARoleCountsWhenTheBodyIsWhole(t *testing.T) {
 	}
 }
 
-// Changes are noted, and so is who reads what viewers must not.
-func TestWhatIsNotForViewersIsNoted(t *testing.T) {
+// Changes are noted, and so is who reads what says so; a page that asks every few seconds
+// for what viewers must not see is not.
+func TestWhatIsNoted(t *testing.T) {
 	t.Parallel()
 	var noted []string
 	server, err := httpserver.New(httpserver.Config{
@@ -88,13 +89,14 @@ func TestWhatIsNotForViewersIsNoted(t *testing.T) {
 	done := func(w http.ResponseWriter, _ *http.Request) error { w.WriteHeader(http.StatusOK); return nil }
 	err = server.Mount(httpserver.Surface{Name: "x", Routes: []httpserver.Route{
 		{Method: http.MethodGet, Pattern: "/list", Auth: httpserver.Operator, Handler: done},
-		{Method: http.MethodGet, Pattern: "/archive", Auth: httpserver.Operator, Role: httpserver.Changer, Handler: done},
+		{Method: http.MethodGet, Pattern: "/logs", Auth: httpserver.Operator, Role: httpserver.Changer, Handler: done},
+		{Method: http.MethodGet, Pattern: "/archive", Auth: httpserver.Operator, Noted: true, Handler: done},
 		{Method: http.MethodPost, Pattern: "/make", Auth: httpserver.Operator, Handler: done},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ask := range []string{"GET /list", "GET /archive", "POST /make"} {
+	for _, ask := range []string{"GET /list", "GET /logs", "GET /archive", "POST /make"} {
 		method, path, _ := strings.Cut(ask, " ")
 		r := httptest.NewRequest(method, path, http.NoBody)
 		r.Header.Set("Authorization", "Bearer hush")

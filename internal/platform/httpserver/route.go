@@ -75,6 +75,7 @@ type Route struct {
 	Auth            Auth
 	Role            Role // the least of an operators' route; zero: Viewer to read, else Changer
 	Asks            bool // changes nothing although it is no GET: viewers may, and it is not audited (ADR 0247)
+	Noted           bool // is audited although it is a GET
 	Params          []Param
 	Body            any      // a Go value whose type describes the request body
 	BodyMedia       []string // application/json when empty and Body is set

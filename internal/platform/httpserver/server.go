@@ -253,8 +253,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// receive begins the exchange and decides who answers; see route for allow. What asks for
-// permission to come from another page is answered here, and is no exchange any more.
+// receive begins the exchange and decides who answers. A preflight is answered: it has none.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (x *exchange, _ *http.Request, allow string) {
 	now := time.Now()
 	x = &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
@@ -396,10 +395,10 @@ func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (
 	return false, nil
 }
 
-// audit tells of changes by operators, and of who reads what viewers must not.
+// audit tells of changes by operators.
 func (s *Server) audit(x *exchange, r *http.Request, m *mounted) (err error) {
-	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if s.cfg.Audit == nil || m.handler == nil || m.route.Asks || reads && m.route.leastRole() == Viewer {
+	reads := m.route.Asks || r.Method == http.MethodGet || r.Method == http.MethodHead
+	if s.cfg.Audit == nil || m.handler == nil || reads && !m.route.Noted {
 		return nil
 	}
 	x.audited, err = s.cfg.Audit(r.Context(), x.operator, m.route.Method+" "+m.route.Pattern, r.URL.Path)

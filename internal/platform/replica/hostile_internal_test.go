@@ -100,7 +100,7 @@ func TestAForgedGenerationIsRefused(t *testing.T) {
 			want := w.wanted(w.keys)
 			want.Signer = w.signer.Name
 			w.refused(want, forge.says)
-			want.Unsigned = forge.by != nil // allows what nobody signed, and that alone
+			want.Unsigned = true // allows what nobody signed, and that alone; not above what is signed
 			w.refused(want, forge.says)
 			// in the place of a generation that a true one goes on with
 			if err := w.remote.Delete(t.Context(), startName(9)); err != nil {
@@ -114,9 +114,16 @@ func TestAForgedGenerationIsRefused(t *testing.T) {
 			for info, err := range w.remote.List(t.Context(), baseFolder+"00000002/") {
 				t.Fatal("generation 2 was to go on without a base", info, err)
 			}
-			w.refused(want, forge.says)
-			want.Signer = "" // the newest is the true one's, and so must the others be
-			w.refused(want, forge.says)
+			for _, want.Unsigned = range []bool{false, true} {
+				says := forge.says
+				if want.Unsigned && forge.by == nil {
+					says = "with which it goes on, is not"
+				}
+				want.Signer = w.signer.Name
+				w.refused(want, says)
+				want.Signer = "" // the newest is the true one's, and so must the others be
+				w.refused(want, map[bool]string{true: "with which it goes on, is not", false: says}[forge.by != nil])
+			}
 		})
 	}
 }

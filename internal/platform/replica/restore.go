@@ -131,7 +131,7 @@ func choose(ctx context.Context, w *Wanted) (path, Restored, error) {
 		return path{}, did, err
 	}
 	starts := map[int64]start{}
-	for _, g := range numbers {
+	for i, g := range numbers {
 		if starts[g], err = readStart(ctx, w, g); err != nil {
 			return path{}, did, err
 		}
@@ -141,6 +141,11 @@ func choose(ctx context.Context, w *Wanted) (path, Restored, error) {
 		way, ok, err := reach(ctx, w, starts, g, bases, log)
 		if err != nil {
 			return path{}, did, err
+		}
+		if ok && starts[g].by == "" {
+			if err := w.notBehind(ctx, g, numbers[i+1:]); err != nil {
+				return path{}, did, err
+			}
 		}
 		if ok {
 			did.Generation, did.Signer = g, starts[g].by
@@ -205,6 +210,9 @@ func reach(ctx context.Context, w *Wanted, starts map[int64]start, g int64, base
 			}
 			starts[g] = older
 		}
+		if err := begun.continues(starts[g]); err != nil {
+			return way, false, err
+		}
 	}
 }
 
@@ -221,7 +229,7 @@ func readStart(ctx context.Context, w *Wanted, generation int64) (start, error) 
 	}
 	switch {
 	case err != nil:
-		return start{}, fmt.Errorf("open generation %d of the replica: %w", generation, err)
+		return start{}, fmt.Errorf("open generation %d of the replica (%s): %w", generation, startName(generation), err)
 	case s.Format != format:
 		return start{}, fmt.Errorf("the replica has format %d, this program reads %d", s.Format, format)
 	case s.Generation != generation:

@@ -2,6 +2,8 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -78,18 +80,37 @@ func (w *Wanted) openStart(from io.Reader) (s start, err error) {
 	return s, w.Verify(sig.Signer, append([]byte(signedAs), signed...), sig.Signature)
 }
 
-// from refuses a start that the wanted deployment did not write. Without a wanted one it
-// is the one that wrote the newest.
+// from refuses a start that the wanted deployment did not write, if one is wanted.
 func (w *Wanted) from(generation int64, by string) error {
 	switch {
 	case by == "" && !w.Unsigned:
 		return fmt.Errorf("generation %d of the replica is not signed: a server of a release that did not sign wrote it, or somebody else who can write to that place; `--unsigned` restores it all the same", generation)
-	case by == "":
-		return nil
-	case w.Signer == "":
-		w.Signer = by
-	case by != w.Signer:
-		return fmt.Errorf("generation %d of the replica is signed by %s, not by %s: another deployment or somebody else wrote it; if the rest is yours, delete %s there", generation, by, w.Signer, startName(generation))
+	case by != "" && w.Signer != "" && by != w.Signer:
+		return fmt.Errorf("generation %d of the replica is signed by %s, not by %s: if that is this deployment's earlier key, say `--signer %s`; if not, somebody else wrote it: move %s aside", generation, by, w.Signer, by, startName(generation))
 	}
 	return nil
+}
+
+// notBehind refuses a generation that nobody signed where one before it is signed:
+// whoever can write to the place could lay one on top of what they cannot forge.
+func (w *Wanted) notBehind(ctx context.Context, unsigned int64, older []int64) error {
+	for _, g := range older {
+		s, err := readStart(ctx, w, g)
+		if err != nil {
+			return err
+		}
+		if s.by != "" {
+			return fmt.Errorf("generation %d of the replica is not signed, and %d before it is, by %s: move %s aside to restore what is signed", unsigned, g, s.by, startName(unsigned))
+		}
+	}
+	return nil
+}
+
+// continues refuses a generation that goes on with one of somebody else's.
+func (s *start) continues(older start) error {
+	if s.by == older.by {
+		return nil
+	}
+	return fmt.Errorf("generation %d of the replica is signed by %s, and %d, with which it goes on, is not: move %s aside to restore what is before it",
+		s.Generation, cmp.Or(s.by, "nobody"), older.Generation, startName(s.Generation))
 }

@@ -35,7 +35,8 @@ func (b *book) countDay(ctx context.Context, before Account) error {
 		return nil
 	}
 	var sum Day
-	key := fmt.Sprintf("t/%08d/%.1s", dayOf(b.tx.Now()), b.user)
+	day := dayOf(b.tx.Now())
+	key := fmt.Sprintf("t/%08d/%.1s", day, b.user)
 	if _, err := load(ctx, b.tx, key, &sum); err != nil {
 		return err
 	}
@@ -43,7 +44,10 @@ func (b *book) countDay(ctx context.Context, before Account) error {
 	if err != nil {
 		return err
 	}
-	return b.tx.Put(ctx, key, value, daysKept)
+	// All rows of a day end at one moment: one that moved on with each change would move the
+	// row in the index of ends too, where all settlements then meet.
+	end := time.Unix((day+1)*int64(24*time.Hour/time.Second), 0).Add(daysKept)
+	return b.tx.Put(ctx, key, value, end.Sub(b.tx.Now()))
 }
 
 // Days adds up what was granted and spent on each day of UTC, by its number, from one to

@@ -135,9 +135,8 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	case "summary":
 		return answer{text: summary(question)}
 	}
-	if t, _, ok := p.heard(question); ok {
-		question = cmp.Or(t.Means, question)
-	}
+	urgent, _, _ := p.heard(question)
+	means := cmp.Or(urgent.Means, question) // to the rules for tools, which are English
 	var done, looked []result
 	for _, r := range finished(req.Messages, asked) {
 		if isDocumentTool(r.call.Name) {
@@ -150,19 +149,18 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 		return a
 	}
 	if !onlyRecalled(done) {
-		if a, ok := afterTools(req, question, done); ok {
+		if a, ok := afterTools(req, means, done); ok {
 			return a
 		}
 	}
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
 		explicit, continued, attached, p.smallTalk, sums, useTool,
 	} {
-		if a, ok := rule(req, question); ok && (!onlyRecalled(done) || len(a.calls) == 0) {
+		if a, ok := rule(req, means); ok && (!onlyRecalled(done) || len(a.calls) == 0) {
 			return a
 		}
 	}
 	said, nearest, ok := p.askDocuments(req, question, looked)
-	urgent, _, _ := p.heard(question)
 	switch {
 	case ok && urgent.Look != "" && len(said.calls) == 0:
 		return answer{text: urgent.Says + "\n\n" + p.line(urgent.book, "documents") + "\n\n" + said.text}
@@ -174,7 +172,7 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
 		inFiles, p.frequently(ctx), loadCapability(done), p.quote(ctx),
 	} {
-		if a, ok := rule(req, question); ok {
+		if a, ok := rule(req, means); ok {
 			return a
 		}
 	}
