@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity/membership"
@@ -29,7 +30,7 @@ func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Su
 	}
 	return people.Surface(people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
-		Service: a.identity.DID(), RoleOf: a.roles.book.Held,
+		Service: a.identity.DID(), RoleOf: a.roles.book.Held, PersonOf: a.identity.PersonOf, Settles: 3 * time.Second,
 		Quotas: a.access.quotas, Usual: a.allowances().Limits, Used: people.Counted(a.res.db, a.serves, a.res.now),
 		Holdings: keep.Holdings(), Elsewhere: keep.Elsewhere, Export: keep.Export,
 	})

@@ -104,7 +104,7 @@ test("people answer what no document does, and see who asked only if the asker a
   await owner.visit("operator/knowledge");
   await owner.page.getByRole("button", { name: "Publish documents" }).click();
   await owner.page.getByRole("button", { name: "Take back documents" }).waitFor();
-  await pictures(owner.page, "operator-knowledge");
+  await looksRight(owner.page, "operator-knowledge");
 
   // Somebody without documents asks those of others.
   const asker = await visitors(world).newcomer();
@@ -119,7 +119,7 @@ test("people answer what no document does, and see who asked only if the asker a
     if (name) {
       await agree.check();
       await form.getByLabel(/Your name/).fill(name);
-      await pictures(asker.page, "knowledge-consent");
+      await looksRight(asker.page, "knowledge-consent");
     }
     await form.getByRole("button", { name: "Ask people" }).click();
     await asker.page.getByText("The people of documents were asked").waitFor();
@@ -137,7 +137,7 @@ test("people answer what no document does, and see who asked only if the asker a
   await silent.getByText(/^somebody · web · documents/).waitFor();
   await owner.page.getByRole("form", { name: who }).getByText(/^Amina · web · documents/).waitFor();
   assert.doesNotMatch(await silent.textContent(), /did:/);
-  await pictures(owner.page, "knowledge-desk");
+  await looksRight(owner.page, "knowledge-desk");
   await silent.getByLabel("Answer").fill("The roof stays green.");
   await silent.getByLabel("Keep it for whoever asks the same").check();
   await silent.getByRole("button", { name: "Send the answer" }).click();
@@ -152,7 +152,7 @@ test("people answer what no document does, and see who asked only if the asker a
   const mine = asker.page.getByRole("region", { name: "What you asked people" });
   await mine.getByText("The roof stays green.").waitFor();
   await mine.getByText(/dismissed/).waitFor();
-  await pictures(asker.page, "knowledge-mine");
+  await looksRight(asker.page, "knowledge-mine");
   await ask(asker.page, colour);
   await asker.page.locator(".passages blockquote", { hasText: "The roof stays green." }).first().waitFor();
   await asker.close();

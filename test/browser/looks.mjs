@@ -111,6 +111,9 @@ export function lookTests(world) {
       await page.getByLabel("Files to upload").setInputFiles([spring(wordy), spring("away.txt")]);
       await page.getByRole("button", { name: "Move away.txt to the trash" }).click();
       await page.getByRole("button", { name: wordy, exact: true }).waitFor();
+      await page
+        .getByRole("button", { name: "away.txt", exact: true })
+        .waitFor({ state: "detached" });
       await checkBoth("files with long names");
       await page.getByRole("tab", { name: "Trash" }).click();
       await page.getByRole("button", { name: "Destroy away.txt" }).click();

@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // holders are people with one file each, under a key of their own.
@@ -71,6 +72,7 @@ func (h *holders) read(ctx context.Context, n *Node, i int) error {
 // it dies in the middle: every request is answered, nothing is lost, and the doctor says at
 // each step what is under which key.
 func TestTheKeyOfFilesIsChangedWhileAFleetServes(t *testing.T) {
+	testenv.Need(t, "long")
 	t.Parallel()
 	w := Start(t, Fleet)
 	before, after := Key(3), Key(9)

@@ -58,6 +58,8 @@ func stays() []string {
 		"how much they used of models and what it cost, until retention ends it, and accounts of credits",
 		"backups and replicas until they end: restoring one brings all of it back",
 		"for up to a day unfinished uploads and conversations that their own programs keep",
+		"that links were shared and app keys made, without what they opened, until retention ends it",
+		"requests for a new key, links with a team's chat, claims and questions to people",
 		"what plugins keep that are turned off, answers that others got from them, and accounts of telephones, which are erased for themselves",
 	}
 }
@@ -79,7 +81,11 @@ func (d Deps) erase(w http.ResponseWriter, r *http.Request) error {
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	did, by := r.PathValue("did"), httpserver.OperatorOf(r.Context()).Name
+	did, err := d.named(r)
+	if err != nil {
+		return err
+	}
+	by := httpserver.OperatorOf(r.Context()).Name
 	if len(body.Confirm) < confirmed || !strings.HasSuffix(did, body.Confirm) {
 		return fault.Newf(fault.Invalid, "confirm: given %.80q, allowed is the end of the DID, at least its last %d characters", body.Confirm, confirmed)
 	}
@@ -97,14 +103,9 @@ func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Re
 		return Receipt{}, err
 	}
 	// Kept out first: otherwise they would go on making what is erased.
-	if _, block, err := d.Book.Standing(ctx, did); err != nil {
+	if err := d.keepOut(ctx, did, by); err != nil {
 		return Receipt{}, err
-	} else if block == nil {
-		if _, err := d.Book.Block(ctx, did, erasedNote, by); err != nil {
-			return Receipt{}, err
-		}
 	}
-	d.Announce(ctx)
 	began := time.Now()
 	receipt := Receipt{DID: did, At: began.UTC(), By: by, Erased: map[string]int64{}, Stays: stays()}
 	for _, h := range d.Holdings {
@@ -129,6 +130,29 @@ func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Re
 	d.Announce(ctx)
 	receipt.Done = true
 	return receipt, nil
+}
+
+// keepOut blocks somebody, and waits until no node lets them in and what they began there
+// has ended.
+func (d Deps) keepOut(ctx context.Context, did, by string) error {
+	_, block, err := d.Book.Standing(ctx, did)
+	if err != nil || block != nil && time.Since(block.At) >= d.Settles {
+		return err
+	}
+	if block == nil {
+		if _, err := d.Book.Block(ctx, did, erasedNote, by); err != nil {
+			return err
+		}
+	}
+	d.Announce(ctx)
+	settled := time.NewTimer(d.Settles)
+	defer settled.Stop()
+	select {
+	case <-settled.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // erasable refuses whom nobody may erase, and where not everything can be erased.

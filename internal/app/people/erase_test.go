@@ -3,6 +3,9 @@ package people_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 )
@@ -94,4 +98,42 @@ func TestWhoIsNotErased(t *testing.T) {
 			t.Errorf("%s: who is not erased is blocked: %v %v", name, block, err)
 		}
 	}
+}
+
+// What is kept of somebody whose lost key was bound anew is under their name, and so is
+// their role: whoever names the new key is told.
+func TestABoundKeyIsNobody(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		d := opened(t, open(t))
+		d.PersonOf = func(did string) string {
+			if did == identitytest.Bob.DID {
+				return identitytest.Alice.DID
+			}
+			return did
+		}
+		server, err := httpserver.New(httpserver.Config{OperatorToken: "hush"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Mount(people.Surface(d)); err != nil {
+			t.Fatal(err)
+		}
+		for _, ask := range []struct{ method, path, body string }{
+			{http.MethodPut, "/block", "{}"},
+			{http.MethodGet, "/quota", ""},
+			{http.MethodPut, "/quota", `{"messages":1}`},
+			{http.MethodDelete, "/quota", ""},
+			{http.MethodPost, "/export", ""},
+			{http.MethodPost, "/erase", `{"confirm":"` + identitytest.Bob.DID + `"}`},
+		} {
+			r := httptest.NewRequest(ask.method, "/operator/people/"+identitytest.Bob.DID+ask.path, strings.NewReader(ask.body))
+			r.Header.Set("Authorization", "Bearer hush")
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			if server.ServeHTTP(w, r); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), identitytest.Alice.DID) {
+				t.Errorf("%s %s: %d %s", ask.method, ask.path, w.Code, w.Body)
+			}
+		}
+	})
 }

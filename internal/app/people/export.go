@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -33,19 +34,31 @@ func (d Deps) exportRoute(tags []string, did []httpserver.Param) httpserver.Rout
 	return httpserver.Route{
 		Method: http.MethodPost, Pattern: "/operator/people/{did}/export", Auth: httpserver.Operator, Tags: tags, Params: did, Stream: true,
 		Summary: "Export somebody",
-		Doc:     "All that is kept of them as a tar archive, packed with gzip: conversations, what plugins remember, app keys and webhooks without their secrets, collections, and files with their list. An archive that ends early is one that failed.",
+		Doc:     "What is kept of them as a tar archive, packed with gzip: conversations, what plugins remember, app keys and webhooks without their secrets, collections, and files with their list. An archive that ends early is one that failed.",
 		Replies: []httpserver.Reply{
 			{Status: http.StatusOK, Media: "application/gzip", Doc: "The archive."},
+			{Status: http.StatusForbidden, Doc: "They have a role, and you are no owner."},
 			{Status: http.StatusConflict, Doc: "This node has not all services."},
 		}, Handler: d.export,
 	}
 }
 
 func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
-	ctx, did := r.Context(), r.PathValue("did")
+	ctx := r.Context()
+	did, err := d.named(r)
+	if err != nil {
+		return err
+	}
 	own, err := d.Book.QuotaOf(ctx, did) // which checks the DID
 	if err != nil {
 		return err
+	}
+	role, err := d.RoleOf(ctx, did)
+	if err != nil {
+		return err
+	}
+	if role != operators.None && httpserver.OperatorOf(ctx).Role < httpserver.Owner {
+		return fault.Newf(fault.Forbidden, "They are %s here: an owner may export them", role).WithCode("has_role")
 	}
 	if err := d.allHere(ctx); err != nil {
 		return err

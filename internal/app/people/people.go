@@ -39,6 +39,8 @@ type Deps struct {
 	Lists []List
 	// RoleOf returns the role of a DID.
 	RoleOf func(ctx context.Context, did string) (operators.Role, error)
+	// PersonOf returns in whose name a key signs: a lost one may have been bound anew.
+	PersonOf func(did string) string
 	// Service is the deployment's own DID.
 	Service string
 	// Quotas are what operators chose for single people, Usual is what holds for all.
@@ -48,7 +50,9 @@ type Deps struct {
 	Used func(ctx context.Context, did string) (Limits, error)
 	// Holdings are what is kept of people, in the order in which it is erased. Elsewhere
 	// names services that keep something too and that this node does not have.
-	Holdings  []Holding
+	Holdings []Holding
+	// Settles is how long after a block all nodes know of it, and what began before it ended.
+	Settles   time.Duration
 	Elsewhere func(ctx context.Context) ([]string, error)
 	// Export writes all of that.
 	Export func(ctx context.Context, did string, a *Archive) error
@@ -244,7 +248,11 @@ func (d Deps) block(w http.ResponseWriter, r *http.Request) error {
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	ctx, did := r.Context(), r.PathValue("did")
+	ctx := r.Context()
+	did, err := d.named(r)
+	if err != nil {
+		return err
+	}
 	role, err := d.RoleOf(ctx, did)
 	switch {
 	case err != nil:
@@ -258,6 +266,16 @@ func (d Deps) block(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return d.answer(w, r, did)
+}
+
+// named is the person whom a request names. A key that signs in another's name is nobody:
+// what is kept, and the role, is under the name.
+func (d Deps) named(r *http.Request) (string, error) {
+	did := r.PathValue("did")
+	if person := d.PersonOf(did); person != did {
+		return "", fault.Newf(fault.Conflict, "The key %s signs in the name of %s: name that DID", did, person).WithCode("bound_key")
+	}
+	return did, nil
 }
 
 func (d Deps) unblock(w http.ResponseWriter, r *http.Request) error {

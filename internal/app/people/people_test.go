@@ -33,7 +33,8 @@ func opened(t *testing.T, db *sqldb.DB, files ...string) people.Deps {
 			}
 			return files[i:min(len(files), i+limit)], nil
 		}},
-		RoleOf: func(context.Context, string) (operators.Role, error) { return operators.None, nil },
+		RoleOf:   func(context.Context, string) (operators.Role, error) { return operators.None, nil },
+		PersonOf: func(did string) string { return did },
 	}
 }
 

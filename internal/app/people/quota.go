@@ -118,7 +118,11 @@ func (d Deps) quotaRoutes(tags []string, did []httpserver.Param) []httpserver.Ro
 }
 
 func (d Deps) showQuota(w http.ResponseWriter, r *http.Request) error {
-	ctx, did := r.Context(), r.PathValue("did")
+	ctx := r.Context()
+	did, err := d.named(r)
+	if err != nil {
+		return err
+	}
 	own, err := d.Book.QuotaOf(ctx, did)
 	if err != nil {
 		return err
@@ -148,7 +152,11 @@ func (d Deps) endQuota(w http.ResponseWriter, r *http.Request) error {
 
 func (d Deps) changeQuota(w http.ResponseWriter, r *http.Request, a membership.Allowance) error {
 	by := httpserver.OperatorOf(r.Context()).Name
-	if _, err := d.Book.SetQuota(r.Context(), r.PathValue("did"), a, by); err != nil {
+	did, err := d.named(r)
+	if err != nil {
+		return err
+	}
+	if _, err := d.Book.SetQuota(r.Context(), did, a, by); err != nil {
 		return err
 	}
 	d.Quotas.Announce(r.Context())

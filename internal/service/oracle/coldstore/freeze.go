@@ -175,6 +175,9 @@ func (m Moving) move(ctx context.Context, l lease.Lease, vault seal.Vault, befor
 		return false, err
 	}
 	plain, err := encode(h.tables)
+	if err == nil && len(plain) > maxPlain { // text of control characters is six times as long in JSON
+		err = errTooLarge
+	}
 	if err != nil {
 		return false, err
 	}

@@ -40,8 +40,8 @@ export function Picture(props: {
         </svg>
       </div>
       <div className="picture-days soft small" aria-hidden="true">
-        <span>{date(days[0] ?? "")}</span>
-        <span>{date(days.at(-1) ?? "")}</span>
+        <time dateTime={days[0]}>{date(days[0] ?? "")}</time>
+        <time dateTime={days.at(-1)}>{date(days.at(-1) ?? "")}</time>
       </div>
       {series.length > 1 && (
         <ul className="plain row picture-legend" aria-hidden="true">
@@ -131,7 +131,9 @@ function Numbers(props: {
       <tbody>
         {days.map((day, i) => (
           <tr key={day}>
-            <th scope="row">{date(day)}</th>
+            <th scope="row">
+              <time dateTime={day}>{date(day)}</time>
+            </th>
             {isSplit &&
               series.map(({ name, values }) => (
                 <td key={name} className="number">
