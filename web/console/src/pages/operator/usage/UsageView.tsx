@@ -173,7 +173,7 @@ function SpendersCard() {
           {say("usage.month")}
           <select value={month} onChange={(event) => setMonth(event.target.value)}>
             {offered.map((one) => (
-              <option key={one} value={one}>
+              <option key={one} value={one} translate="no">
                 {monthName(one)}
               </option>
             ))}
