@@ -127,7 +127,8 @@ func TestABoundKeyIsNobody(t *testing.T) {
 			{http.MethodPost, "/export", ""},
 			{http.MethodPost, "/erase", `{"confirm":"` + identitytest.Bob.DID + `"}`},
 		} {
-			r := httptest.NewRequest(ask.method, "/operator/people/"+identitytest.Bob.DID+ask.path, strings.NewReader(ask.body))
+			at := "/operator/people/" + identitytest.Bob.DID + ask.path
+			r := httptest.NewRequest(ask.method, at, strings.NewReader(ask.body))
 			r.Header.Set("Authorization", "Bearer hush")
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
