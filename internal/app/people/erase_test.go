@@ -132,7 +132,8 @@ func TestABoundKeyIsNobody(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer hush")
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
-			if server.ServeHTTP(w, r); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), identitytest.Alice.DID) {
+			server.ServeHTTP(w, r)
+			if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), identitytest.Alice.DID) {
 				t.Errorf("%s %s: %d %s", ask.method, ask.path, w.Code, w.Body)
 			}
 		}
