@@ -129,7 +129,7 @@ func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act,
 	id, err := d.Trail.Begin(ctx,
 		audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: visible(maskNumbers(telemetry.Redact(target)))})
 	if err != nil && strings.HasPrefix(act, http.MethodGet+" ") { // a backup is fetched when the database is in need
-		d.Log.Warn("what an operator read is not written down", slog.String("event", "audit.incomplete"), slog.String("act", act), slog.Any("error", err))
+		d.Log.Warn("what an operator read is not written down", slog.String("event", "audit.not_noted"), slog.String("act", act), slog.Any("error", err))
 		return func(int) {}, nil
 	}
 	if err != nil {
