@@ -15,6 +15,8 @@ const list = (value) => (value ?? "").split(",").map((item) => item.trim().toLow
 
 /** Requests that went out, oldest first: "GET /sessions". */
 export const requests = [];
+/** Those that have been answered. */
+export const answered = [];
 
 async function preflight(url, method, headers) {
   const asked = [...headers.keys()].filter((name) => !simpleHeaders.has(name)).sort();
@@ -32,10 +34,12 @@ globalThis.fetch = async (input, init = {}) => {
   const url = new URL(input);
   const method = init.method ?? "GET";
   const headers = new Headers(init.headers);
-  requests.push(`${method} ${url.pathname}${url.search}`);
+  const line = `${method} ${url.pathname}${url.search}`;
+  requests.push(line);
   if (method !== "GET" || [...headers.keys()].some((name) => !simpleHeaders.has(name))) await preflight(url, method, headers);
   headers.set("origin", origin);
   const response = await plain(url, { ...init, headers });
+  answered.push(line);
   if (!["*", origin].includes(response.headers.get("access-control-allow-origin"))) throw new TypeError(`${url} is closed to ${origin}`);
   const exposed = list(response.headers.get("access-control-expose-headers"));
   const visible = [...response.headers].filter(([name]) => readable.has(name) || exposed.includes(name));

@@ -185,11 +185,16 @@ func TestStream(t *testing.T) {
 	if turn.TextOf(frames) != "Hello you" {
 		t.Errorf("text: %q", turn.TextOf(frames))
 	}
-	// The same run can be read again, whole or in part, byte by byte the same.
+	// The same run can be read again, whole or in part, byte by byte the same, and under the id of its message:
+	// pages go on with the answer that they know by it.
+	alice.Header.Set("X-Request-Id", "again")
 	for _, after := range []int{0, 3, 8} {
 		resp, err := alice.Open(t.Context(), "GET", fmt.Sprintf("/runs/%s?after=%d", done.RunID, after), nil)
 		must(t, err)
 		defer func() { _ = resp.Body.Close() }()
+		if id := resp.Header.Get("X-Request-Id"); id != "turn-1" {
+			t.Errorf("after %d: the answer's id is %q", after, id)
+		}
 		if d := cmp.Diff(frames[after:], oracletest.Stream(t, resp), cmp.Transformer("text", func(b json.RawMessage) string {
 			return string(b)
 		})); d != "" && after < 8 {

@@ -208,6 +208,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer reader.Close()
 	w.Header().Set(headerRunID, id)
+	w.Header().Set(httpserver.HeaderRequestID, reader.RequestID()) // pages go on with the answer of that id
 	return a.stream(w, r, reader)
 }
 

@@ -358,7 +358,7 @@ func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Re
 		}
 	}
 	reader := e.hub.open(id, after, r.NextSeq-1, false)
-	reader.first = here && r.Attempt == 1
+	reader.first, reader.requestID = here && r.Attempt == 1, r.RequestID
 	return reader, nil
 }
 

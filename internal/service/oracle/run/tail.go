@@ -229,7 +229,13 @@ type Reader struct {
 	closed bool
 	first  bool
 	leave  <-chan struct{}
+
+	requestID string
 }
+
+// RequestID is the id of the request that began the run, where the reader was opened
+// by Follow: pages know the answer that they have shown so far by it.
+func (r *Reader) RequestID() string { return r.requestID }
 
 // First reports that this node was making the run's first attempt when the reader was
 // opened: what the run has said so far holds for as long as the node lives.
