@@ -104,7 +104,7 @@ func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Princip
 		h.Set(headerDelegationRequired, "1")
 	}
 	if body.Stream {
-		return a.stream(w, r, started.Reader)
+		return a.stream(w, r, started.Reader, a.deps.Heartbeat)
 	}
 	return a.reply(w, r, started, body.ReturnAllMessages)
 }
@@ -209,7 +209,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	w.Header().Set(headerRunID, id)
 	w.Header().Set(httpserver.HeaderRequestID, reader.RequestID()) // pages go on with the answer of that id
-	return a.stream(w, r, reader)
+	return a.stream(w, r, reader, 0)                               // a run may be silent for long, and whoever joins it is to know that they have
 }
 
 // readerOf reads one of the caller's runs.
@@ -255,8 +255,9 @@ func resumePoint(r *http.Request) (int64, error) {
 }
 
 // stream sends frames until the last one, the client leaves, or the server
-// stops; in the last case the client resumes elsewhere.
-func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader) error {
+// stops; in the last case the client resumes elsewhere. The stream begins within
+// patience, with a comment where there is no frame yet.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader, patience time.Duration) error {
 	out := httpserver.Stream(w, r)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	ctx := r.Context()
@@ -265,7 +266,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 	var buf []byte
 	begun := false
 	for {
-		frames, err := reader.Next(ctx, a.deps.Heartbeat)
+		frames, err := reader.Next(ctx, patience)
+		patience = a.deps.Heartbeat
 		switch {
 		case err == nil:
 		case errors.Is(err, run.ErrIdle):

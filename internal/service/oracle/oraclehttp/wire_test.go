@@ -3,6 +3,7 @@ package oraclehttp_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -97,6 +98,27 @@ func TestASilentStreamBeats(t *testing.T) {
 	}
 	if beats < 3 || !ended {
 		t.Errorf("%d beats, ended %v", beats, ended)
+	}
+}
+
+// Whoever joins a run that is silent is answered at once.
+func TestASilentRunIsJoinedAtOnce(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	provider := scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "so"}}, Wait: hold})
+	alice := oracletest.Start(t, provider, func(d *oraclekit.Deps) {
+		d.Heartbeat = time.Hour
+	}).As(t, identitytest.Alice)
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+alice.Session(), map[string]any{"message": "hi", "stream": true})
+	must(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	joined, err := alice.Open(ctx, "GET", "/runs/"+resp.Header.Get("X-Run-Id")+"?after=1000", nil) //nolint:bodyclose // Stream does
+	must(t, err)
+	close(hold)
+	if frames := oracletest.Stream(t, joined); len(frames) != 0 {
+		t.Errorf("frames below 1000 came again: %v", oracletest.Events(frames))
 	}
 }
 
