@@ -16,7 +16,7 @@ export function visitors(world) {
     const note = (text) => isItsOwn(text) || faults.push(text);
     page.on("pageerror", (error) => note(error.message));
     page.on("console", (message) => {
-      if (message.type() === "error") note(message.text());
+      if (message.type() === "error") note(`${message.text()} (${message.location?.().url ?? "no address"})`);
     });
     page.on("request", (request) => {
       const { host, protocol } = new URL(request.url());
