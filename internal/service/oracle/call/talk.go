@@ -193,6 +193,12 @@ func (t *talk) notRecorded(why string) {
 	t.caption("unrecorded", "This call is no longer recorded: "+why, true)
 }
 
+// greetingTone is the same for everybody, and 36,000 sines are a good part of what it
+// costs to set a call up.
+var greetingTone = sync.OnceValue(func() []int16 {
+	return callsound.Tone(callsound.SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
+})
+
 // greet says what this deployment cannot do, in the built-in voice, so that a
 // call works and explains itself without any account.
 func (t *talk) greet() {
@@ -210,8 +216,7 @@ func (t *talk) greet() {
 	}
 	t.caption("greeting", text, true)
 	if voice == nil {
-		sound := callsound.Tone(callsound.SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
-		t.done.Go(func() { _ = t.speaker.Add(t.ctx, sound) }) // unsaid when the call ends first
+		t.done.Go(func() { _ = t.speaker.Add(t.ctx, greetingTone()) }) // unsaid when the call ends first
 	}
 }
 
