@@ -61,12 +61,13 @@ setup-long: ## The same with what only the long run needs: Firefox, WebKit
 ##@ Parts of the tests
 
 # Tests of whole programs come last, since they wait for those more than they
-# compute: four beside each other on two cores.
+# compute: four beside each other on two cores. They use the program that people get;
+# test-long builds it with the race detector, as all packages are here.
 .PHONY: test-go
-test-go: web .bin/versitygw ## Go tests with the race detector on both engines and both shapes
+test-go: build .bin/versitygw ## Go tests with the race detector on both engines, and whole programs in both shapes
 	# The longest first: begun last, it would run alone.
 	$(SERVICES) $(GO) test $(RACE) -timeout 30m ./test/faults $$($(GO) list ./... | grep -v /test/system$$)
-	$(SERVICES) $(GO) test $(RACE) -timeout 30m -parallel 4 ./test/system
+	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(SERVICES) $(GO) test -timeout 30m -parallel 4 ./test/system
 
 .PHONY: test-web
 test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packages

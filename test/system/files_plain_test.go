@@ -80,7 +80,7 @@ func TestLinksForUploads(t *testing.T) {
 		}
 		castalia(w.Node(0), "key", "new", "--out", mine)
 		said := castalia(w.Node(0), "fs", "share", "--upload", "4MiB", "--uses", "3", "--qr", "/inbox")
-		path := strings.TrimSpace(said[strings.Index(said, "/s/"):])
+		path := strings.Fields(said[strings.Index(said, "/s/"):])[0]
 		if !strings.Contains(said, "█▀▀") && !strings.Contains(said, "██ ▄▄▄▄▄ █") {
 			t.Errorf("no code:\n%s", said)
 		}
