@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -151,5 +152,21 @@ func TestASlowReaderSlowsNobody(t *testing.T) {
 	}
 	if !slices.EqualFunc(want, got, same) {
 		t.Errorf("the slow reader saw %d frames, the quick one %d", len(got), len(want))
+	}
+}
+
+func TestModelsArePublic(t *testing.T) {
+	t.Parallel()
+	n := oracletest.Start(t, nil)
+	resp, err := http.Get(n.URL + "/models")
+	must(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	var got struct {
+		Models  []map[string]any
+		Default string
+	}
+	must(t, json.NewDecoder(resp.Body).Decode(&got))
+	if resp.StatusCode != http.StatusOK || got.Default != "scripted" || got.Models[0]["isDefault"] != true {
+		t.Errorf("models: %+v", got)
 	}
 }
