@@ -8,8 +8,8 @@ import (
 
 const (
 	// perLikeness is what likeness is worth beside words, of which the best hit has 1.
-	// It was chosen on the open questions of test/knowledge; half of it and a third more
-	// find about the same.
+	// It was chosen on the open questions of test/knowledge; 0.5 and 1 find about the
+	// same.
 	perLikeness = 0.75
 	// mostLike is what more than which likeness does not count: a passage that words do
 	// not find can come before all that they do, and one that they find best is not lost.
