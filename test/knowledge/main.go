@@ -78,6 +78,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("ask %s: %w", q.ID, err)
 		}
 	}
+	if n := c.svc.EmbeddingStats().ByWords; n > 0 {
+		return fmt.Errorf("the embeddings service did not answer in time for %d of %d questions: "+
+			"the figures would be of words alone; use a smaller model or a faster computer", n, len(questions))
+	}
 	if *fit {
 		fitEvidence(stdout, chosen(outcomes, func(o outcome) bool { return !o.Held }))
 		return nil

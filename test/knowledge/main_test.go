@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +31,45 @@ func TestHandful(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(said)
+	}
+}
+
+// Figures of words alone are not given for those of an embeddings service that did not
+// answer.
+func TestEmbeddingsThatDoNotCome(t *testing.T) {
+	t.Parallel()
+	var forPassages, forQuestions int // this server is asked one after the other
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Input []string `json:"input"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(asked.Input[0], "\n") { // passages have a title
+			forQuestions++
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		var answer struct {
+			Data []map[string]any `json:"data"`
+		}
+		for i, text := range asked.Input {
+			forPassages++
+			answer.Data = append(answer.Data, map[string]any{"index": i, "embedding": []int{1, len(text)}})
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer service.Close()
+	var out, errs strings.Builder
+	err := run(t.Context(), []string{"-data", "testdata", "-embeddings", service.URL}, &out, &errs)
+	if err == nil || !strings.Contains(err.Error(), "8 of 8 questions") || out.Len() > 0 {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if forPassages == 0 || forQuestions == 0 {
+		t.Errorf("asked for %d passages and %d questions", forPassages, forQuestions)
 	}
 }
 

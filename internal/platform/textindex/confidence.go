@@ -82,8 +82,14 @@ func confidence(e Evidence, lexicon bool) float64 {
 	return e.Likely(fittedWeights)
 }
 
-// agreed is the confidence by words and by likeness together: neither alone makes a
-// passage an answer, but a good deal of one makes up for a little of the other.
-func agreed(words, likeness float64) float64 {
-	return (words + min(max(likeness, 0), 1)) / 2
+// farBeyond is the likeness at which a passage may answer as well as not by that alone.
+// What is merely alike is about the same things, and so are passages that do not answer:
+// the nearest passage of a question without an answer is as near as that of one in other
+// words.
+const farBeyond = 1.6
+
+// either is the confidence by words or by likeness. That a passage is not alike says
+// nothing: a model may not know its language (ADR 0283).
+func either(words, likeness float64) float64 {
+	return max(words, min(max(Answerable+likeness-farBeyond, 0), 1))
 }

@@ -6,24 +6,37 @@ import (
 	"slices"
 )
 
-// fuseRank is the constant of reciprocal rank fusion: how little the first
-// places stand out.
-const fuseRank = 60
+const (
+	// perLikeness is what likeness is worth beside words, of which the best hit has 1.
+	// It was chosen on the open questions of test/knowledge; 0.5 and 1 find about the
+	// same.
+	perLikeness = 0.75
+	// mostLike is what more than which likeness does not count: a passage that words do
+	// not find can come before all that they do, and one that they find best is not lost.
+	mostLike = 2
+)
 
-// fuse joins passages that are alike by other means. Each list gives a passage
-// the reciprocal of its rank; those that words did not find are read where the
-// question may see them.
+// fuse joins passages that are alike by other means. A passage has what of the best
+// hit's score words give it, and its likeness; those that words did not find are
+// read where the question may see them. Scores and not ranks: what has every word of a
+// question is more than one place before what has a few (ADR 0283).
 func fuse(ctx context.Context, views []scoped, hits []Hit, q Query, r *reader) ([]Hit, error) {
-	scores := make(map[Key]float64, len(hits)+len(q.Near))
-	for i, h := range hits {
-		scores[h.Key] += 1 / float64(fuseRank+i+1)
+	best := 0.0
+	for _, h := range hits {
+		best = max(best, h.Score)
 	}
-	seen := make(map[Key]bool)
-	for i, key := range q.Near[:min(len(q.Near), MaxHits)] {
-		if seen[key] {
+	for i := range hits {
+		if best > 0 {
+			hits[i].Score /= best
+		}
+	}
+	near := q.Near[:min(len(q.Near), MaxHits)]
+	places := make(map[Key]int, len(near))
+	for i, key := range near {
+		if _, seen := places[key]; seen {
 			continue
 		}
-		seen[key] = true
+		places[key] = i
 		known := slices.ContainsFunc(hits, func(h Hit) bool { return h.Key == key })
 		if !known {
 			p, ok, err := readPassage(ctx, views, key)
@@ -41,13 +54,26 @@ func fuse(ctx context.Context, views []scoped, hits []Hit, q Query, r *reader) (
 				Confidence: confidence(found, r.plan.lexicon), Evidence: found,
 			})
 		}
-		scores[key] += 1 / float64(fuseRank+i+1)
 	}
-	for i := range hits {
-		hits[i].Score = scores[hits[i].Key]
+	for i, h := range hits {
+		hits[i].Score += perLikeness * min(max(likenessOf(h.Key, q, places), 0), mostLike)
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), a.Compare(b.Key))
 	})
 	return hits, nil
+}
+
+// likenessOf is what is known of a passage's likeness: by its place among those that
+// are near if nothing else is.
+func likenessOf(key Key, q Query, places map[Key]int) float64 {
+	if q.Likeness != nil {
+		if like, known := q.Likeness(key); known {
+			return like
+		}
+	}
+	if place, near := places[key]; near {
+		return 1 - float64(place)/float64(len(q.Near))
+	}
+	return 0
 }

@@ -61,11 +61,11 @@ type Query struct {
 	// types, and for those that have it inside if none does. Whole words come first.
 	Part bool
 	// Near are passages that are alike by other means, best first, such as by
-	// vectors. They join by reciprocal ranks if the scope has them.
+	// vectors. They join if the scope has them.
 	Near []Key
-	// Likeness, if it is set, says how much a passage is alike by those means, 0 to
-	// 1, with 0.5 where it may answer as well as not. It then decides too whether the
-	// question is answered; false leaves that to words.
+	// Likeness, if it is set, says how much a passage is alike by those means: 0 is as
+	// usual, 1 as the most alike of as many that have nothing to do with the question
+	// would be by chance. It is added to what words say; false leaves it to Near's order.
 	Likeness func(Key) (float64, bool)
 }
 

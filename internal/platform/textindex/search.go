@@ -70,7 +70,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q.Likeness != nil {
 		for i, h := range hits {
 			if like, known := q.Likeness(h.Key); known {
-				hits[i].Confidence = agreed(h.Confidence, like)
+				hits[i].Confidence = either(h.Confidence, like)
 			}
 		}
 	}

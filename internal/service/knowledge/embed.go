@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,10 @@ type Embedder interface {
 var ErrRefusedText = errors.New("the embedder does not take this text")
 
 const (
+	// embedBatch is how many passages are sent at a time, unless that takes too long:
+	// then it is a part of them.
 	embedBatch = 32
+	embedLess  = 4
 	// embedAtOnce is how many passages are embedded before a set is stored and
 	// somebody else has a turn.
 	embedAtOnce = 1024
@@ -61,6 +65,7 @@ type EmbeddingStats struct {
 type embedding struct {
 	mu        sync.Mutex
 	restUntil time.Time
+	batch     int // passages at a time; 0 is embedBatch
 
 	questions, passages, failures, byWords atomic.Int64
 }
@@ -238,14 +243,38 @@ func (s *Service) storeVectors(ctx context.Context, c Collection, at *opened, w 
 // embedAll returns the vectors of texts, as far as it came: those of the first ones,
 // and why not of the others. A text that the embedder does not take has none.
 func (s *Service) embedAll(ctx context.Context, texts []string) (out [][]float32, err error) {
-	for batch := range slices.Chunk(texts, embedBatch) {
+	for len(out) < len(texts) {
+		rest := texts[len(out):]
+		batch := rest[:min(len(rest), s.embeds.atOnce())]
+		began := s.Now()
 		vectors, err := s.embedBatch(ctx, batch)
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && len(batch) > 1 {
+			s.embeds.takes(len(batch) / embedLess)
+			continue
+		}
 		if err != nil {
 			return out, err
 		}
 		out = append(out, vectors...)
+		if len(batch) == s.embeds.atOnce() && s.Now().Sub(began) < embedTimeout/(2*embedLess) {
+			s.embeds.takes(len(batch) * embedLess)
+		}
 	}
 	return out, nil
+}
+
+// atOnce is how many passages the embedder manages in time: one on a small computer
+// must not fail with the same batch for ever.
+func (e *embedding) atOnce() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return cmp.Or(e.batch, embedBatch)
+}
+
+func (e *embedding) takes(passages int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.batch = min(max(passages, 1), embedBatch)
 }
 
 func (s *Service) embedBatch(ctx context.Context, texts []string) ([][]float32, error) {

@@ -234,6 +234,29 @@ func TestTextsThatAreNotTaken(t *testing.T) {
 	}
 }
 
+// An embedder that does not manage a whole batch in time gets smaller ones, and one that
+// manages none is out.
+func TestASlowEmbedder(t *testing.T) {
+	t.Parallel()
+	w := knowledgetest.Embedded(t)
+	_, wanted := village(t, w)
+	w.Files.Put(home, "/village/long.txt", "# Long\n"+strings.Repeat("The weir was mended once more. ", 2000))
+	w.Settle(t)
+	e := knowledgetest.VillageEmbedder("one")
+	e.Slow = 3
+	node := withEmbedder(w, e)
+	embed(t, node)
+	if segments, passages, err := node.Unembedded(t.Context()); segments+passages != 0 || err != nil {
+		t.Errorf("%d segments and %d passages wait, %v", segments, passages, err)
+	}
+	if a := askNode(t, node, owner(), knowledgetest.VillageWords); len(a.Hits) == 0 || a.Hits[0].Document != wanted {
+		t.Errorf("%+v", a)
+	}
+	if stats := node.EmbeddingStats(); stats.Failures == 0 {
+		t.Errorf("no batch was too large: %+v", stats)
+	}
+}
+
 // Joined segments keep their vectors without asking again, and what was taken back
 // is in none of them; at rest all of them are sealed.
 func TestVectorsAreJoined(t *testing.T) {

@@ -132,10 +132,10 @@ func (s *Service) embedQuestion(ctx context.Context, text string) ([]float32, er
 	return vectors[0], nil
 }
 
-// likeness compares a passage with the nearest of as many that have nothing to do
-// with the question: 0.25 is as near as that, and 1 is three deviations nearer.
-// What a cosine means differs from model to model; this does so less. It is
-// reasoned, not fitted.
+// likeness says how near a passage is among all that were compared: 0 is as near as
+// the mean, and 1 as the nearest of as many that have nothing to do with the question
+// would be by chance. What a cosine means differs from model to model; this does so
+// less.
 func (a *alike) likeness(key textindex.Key) (float64, bool) {
 	n := float64(a.usual.N)
 	if a.usual.N < fewVectors {
@@ -148,8 +148,7 @@ func (a *alike) likeness(key textindex.Key) (float64, bool) {
 	}
 	for _, set := range a.sets[key.Collection] {
 		if cosine, known := set.Cosine(a.question, key.Document, key.Number); known {
-			beyond := (cosine-mean)/deviation - math.Sqrt(2*math.Log(n))
-			return min(max(0.25+beyond/4, 0), 1), true
+			return (cosine - mean) / deviation / math.Sqrt(2*math.Log(n)), true
 		}
 	}
 	return 0, false

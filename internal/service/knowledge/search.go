@@ -32,7 +32,7 @@ type Answer struct {
 	Hits       []Hit
 	Nearest    []string
 	// ByMeaning says that the hits were found by vectors too, so that their scores
-	// are made of ranks.
+	// are made of both.
 	ByMeaning bool
 }
 

@@ -23,6 +23,9 @@ type Embedder struct {
 	Same map[string]string
 	// Refused is a word whose texts are not taken.
 	Refused string
+	// Slow, if it is set, is how many texts at a time it manages before whoever asks has
+	// waited long enough.
+	Slow int
 	// Down makes it fail.
 	Down atomic.Bool
 
@@ -54,6 +57,9 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	e.mu.Unlock()
 	if e.Down.Load() {
 		return nil, errDown
+	}
+	if e.Slow > 0 && len(texts) > e.Slow {
+		return nil, context.DeadlineExceeded
 	}
 	var out [][]float32
 	for _, text := range texts {
