@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { visitors } from "./visitor.mjs";
-import { eventually } from "./world.mjs";
+import { engine, eventually } from "./world.mjs";
 
 /** What has the focus: its name, and whether that can be seen. */
 function focused() {
@@ -18,7 +18,15 @@ function focused() {
   return { name: name.trim(), seen, inDialog: e.closest("dialog") !== null };
 }
 
-const has = (page) => page.evaluate(focused);
+/**
+ * After the last stop of a page, Firefox gives the focus to its own bars. Its driver's keys would still move along in the
+ * page, which shows no focus while the bars have it; so the page takes it back, as whoever walks on through the bars gives it.
+ */
+async function has(page) {
+  const now = await page.evaluate(focused);
+  if (engine === "firefox" && now.atEnd) await page.evaluate(() => window.focus());
+  return now;
+}
 
 /** Presses a key until something of that name has the focus. */
 async function reach(page, name, key = "Tab") {

@@ -232,6 +232,7 @@ async function startFirefox(driver) {
       firefoxUserPrefs: {
         "layout.css.prefers-color-scheme.content-override": look.startsWith("dark") ? 0 : 1,
         "ui.prefersReducedMotion": look.endsWith("reduce") ? 1 : 0,
+        "dom.disable_window_flip": false, // a page may take the focus back from the browser's bars
         "browser.download.folderList": 2,
         "browser.download.dir": downloads,
         "browser.download.always_ask_before_handling_new_types": false,
