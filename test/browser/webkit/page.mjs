@@ -56,7 +56,7 @@ function locator(page, steps) {
     });
   // In the middle of the window nothing that is fixed to its edges covers it.
   const canBeUsed = `(e) => {
-    if (e.disabled || !(${isSeen})(e)) return false;
+    if (e.matches(":disabled") || !(${isSeen})(e)) return false;
     const { left, top, width, height } = e.getBoundingClientRect();
     const there = document.elementFromPoint(left + width / 2, top + height / 2);
     if (!e.contains(there) && !there?.contains(e)) e.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });

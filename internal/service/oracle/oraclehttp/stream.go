@@ -209,7 +209,8 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	w.Header().Set(headerRunID, id)
 	w.Header().Set(httpserver.HeaderRequestID, reader.RequestID()) // pages know their answer by it
-	return a.stream(w, r, reader, 0)                               // a run may be silent for long, and who joins it is to know
+	// A run may be silent for long, and whoever joins it is to know that they have.
+	return a.stream(w, r, reader, 0)
 }
 
 // readerOf reads one of the caller's runs.
