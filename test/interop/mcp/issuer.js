@@ -12,6 +12,8 @@ export class Issuer {
   /** How often clients registered, and what was asked of the token endpoint: a grant type, or an error. */
   registered = 0;
   asked = [];
+  /** Of which grants refresh tokens were used. */
+  renewed = [];
 
   /** Starts one whose issuer has a path, as those of tenants do. change alters its settings; tokens are opaque or jwt. */
   static async start(path = "", change = {}, format = "opaque") {
@@ -37,7 +39,10 @@ export class Issuer {
       ...change,
     });
     provider.on("registration_create.success", () => issuer.registered++);
-    provider.on("grant.success", ({ oidc }) => issuer.asked.push(oidc.params.grant_type));
+    provider.on("grant.success", ({ oidc }) => {
+      issuer.asked.push(oidc.params.grant_type);
+      if (oidc.params.grant_type === "refresh_token") issuer.renewed.push(oidc.entities.RefreshToken.grantId);
+    });
     provider.on("grant.error", (_, { error }) => issuer.asked.push(error));
     provider.on("access_token.saved", (token) => (issuer.token = token));
     issuer.provider = provider;
