@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,10 +88,11 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	return p, nil
 }
 
-// ownOracle is this program's oracle as the embedded chain shows it.
+// ownOracle is this program's oracle as the embedded chain shows it: where clients
+// reach it, or else where other nodes do.
 func (a *App) ownOracle() localchain.Oracle {
 	s := a.opt.Settings
-	base := strings.TrimSuffix(s.Server.NodeURL.Reveal(), "/")
+	base := strings.TrimSuffix(cmp.Or(s.Server.PublicURL.Reveal(), s.Server.NodeURL.Reveal()), "/")
 	if base == "" {
 		_, port, _ := net.SplitHostPort(a.Addr()) // what was taken: PORT may be 0
 		base = "http://localhost:" + port

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/config"
 )
 
 // TestTheOraclesEntityKnowsItsPort reads the addresses of a program that took
@@ -34,5 +37,26 @@ func TestTheOraclesEntityKnowsItsPort(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)
+	}
+}
+
+// Clients resolve where they reach the deployment, which is not where its nodes reach
+// each other.
+func TestTheOraclesEntityKnowsThePublicAddress(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	s := &w.opt.Settings.Server
+	for _, c := range []struct{ public, node, want string }{
+		{"https://oracle.example/", "http://10.0.0.1:3000", "https://oracle.example"},
+		{"", "http://10.0.0.1:3000", "http://10.0.0.1:3000"},
+	} {
+		for to, address := range map[*config.URL]string{&s.PublicURL: c.public, &s.NodeURL: c.node} {
+			if err := to.UnmarshalText([]byte(address)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.ownOracle(); got.APIURL != c.want || got.SocketURL != "ws"+strings.TrimPrefix(c.want, "http") {
+			t.Errorf("%+v: %s, %s", c, got.APIURL, got.SocketURL)
+		}
 	}
 }

@@ -85,7 +85,9 @@ func serve(ctx context.Context, program string) error {
 	if !bus.ReadyForConnections(waitLimit) {
 		return errors.New("NATS does not start")
 	}
-	env := append(os.Environ(), "DATABASE_URL="+shared.Database, "BLOB_URL="+shared.Objects, "NATS_URL="+bus.ClientURL(),
+	front := net.JoinHostPort("127.0.0.1", os.Getenv("PORT"))
+	env := append([]string{"PUBLIC_URL=http://" + front}, os.Environ()...) // unless the test knows better
+	env = append(env, "DATABASE_URL="+shared.Database, "BLOB_URL="+shared.Objects, "NATS_URL="+bus.ClientURL(),
 		"ORACLE_KEY="+key(1), "PIN_ENCRYPTION_KEY="+key(2), "FILES_MASTER_KEY="+key(3))
 	var all []*httputil.ReverseProxy
 	var running []*exec.Cmd
@@ -118,15 +120,15 @@ func serve(ctx context.Context, program string) error {
 			return fmt.Errorf("node %d: %w", i, err)
 		}
 	}
-	front := &http.Server{Addr: net.JoinHostPort("127.0.0.1", os.Getenv("PORT")), Handler: round(all), ReadHeaderTimeout: waitLimit}
+	web := &http.Server{Addr: front, Handler: round(all), ReadHeaderTimeout: waitLimit}
 	failed := make(chan error, 1)
-	go func() { failed <- front.ListenAndServe() }()
+	go func() { failed <- web.ListenAndServe() }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
-	_ = front.Close()
+	_ = web.Close()
 	for _, node := range running {
 		_ = node.Process.Signal(syscall.SIGTERM)
 	}

@@ -59,13 +59,13 @@ export class World {
   #exited;
   #log = "";
 
-  /** Starts a server; env are settings beside the usual ones. */
+  /** Starts a server; env are settings beside the usual ones, or a function that makes them of its address. */
   static async start(env = {}) {
     const world = new World();
-    world.env = env;
     world.folder = mkdtempSync(join(tmpdir(), "castalia-interop-"));
     world.port = await freePort();
     world.url = `http://127.0.0.1:${world.port}`;
+    world.env = typeof env === "function" ? env(world.url) : env;
     await world.run();
     const key = join(world.folder, "me.key");
     world.key = key;

@@ -168,7 +168,8 @@ func (p *Plugin) scope(ctx context.Context, did string, s plugin.MCPServer, aske
 
 // registration is who we are to an authorization server: the client that the
 // operator registered for this very server, else one that we register ourselves,
-// else the address of our document.
+// else the address of our document. One that the authorization server has forgotten
+// is made again.
 func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServer,
 	f oauth.Found,
 ) (oauth.Registration, error) {
@@ -184,7 +185,8 @@ func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServ
 		}
 		return oauth.Registration{}, plugin.Errorf(http.StatusConflict, "The authorization server knows no way to register. The operator can register the oracle there and set MCP_OAUTH_CLIENTS.")
 	}
-	key := "c/" + hashed(f.Issuer+" "+f.Register+" "+base)
+	// A registration may be good for its scopes alone.
+	key := "c/" + hashed(strings.TrimSuffix(f.Issuer+" "+f.Register+" "+base+" "+f.Scope, " "))
 	sealed, ok, err := p.host.Store.Get(ctx, key)
 	if err != nil {
 		return oauth.Registration{}, err
@@ -194,7 +196,9 @@ func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServ
 		plain, err := p.host.Unseal(sealed, key)
 		soon := time.Now().Add(time.Hour).Unix()
 		if err == nil && json.Unmarshal(plain, &r) == nil && (r.Expires == 0 || soon < r.Expires) {
-			return r, nil
+			if _, gone, err := p.host.Store.Get(ctx, forgottenKey(f.Issuer, r.ID)); err != nil || !gone {
+				return r, err
+			}
 		}
 	}
 	if r, err = p.client(s.AllowPrivate).Register(ctx, f, p.host.OracleName, base, base+callbackPath); err != nil {
@@ -211,6 +215,10 @@ func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServ
 		return tx.Put(ctx, key, sealed, clientTime)
 	})
 }
+
+// forgottenKey is where it is kept that an authorization server does not know a client
+// any more, for as long as that would be used.
+func forgottenKey(issuer, id string) string { return "x/" + hashed(issuer+" "+id) }
 
 func originOf(address string) string {
 	u, err := url.Parse(address)

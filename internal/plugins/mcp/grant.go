@@ -263,6 +263,11 @@ func (a *access) renew(ctx context.Context, id string, s secrets) error {
 			if err := tx.Delete(ctx, grantKey(a.did, a.name)); err != nil {
 				return err
 			}
+			if oauth.Forgotten(failed) {
+				if err := tx.Put(ctx, forgottenKey(s.Grant.Issuer, s.Grant.Client.ID), []byte{}, clientTime); err != nil {
+					return err
+				}
+			}
 			return putJSON(ctx, tx, wantKey(a.did, a.name), want{}, wantedTime)
 		case failed == nil:
 			if err := a.p.fill(&g, a.did, a.name, s, tx.Now()); err != nil {

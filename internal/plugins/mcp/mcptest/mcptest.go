@@ -27,8 +27,9 @@ import (
 )
 
 // Issuer is a strict authorization server: it wants PKCE with S256, the resource,
-// the redirect that was registered and the client's secret; a code is good once,
-// and a refresh token that comes twice costs the whole grant.
+// the redirect that was registered and the client's secret; it gives offline access
+// to who lets the user be asked; a code is good once, and a refresh token that comes
+// twice costs the whole grant.
 type Issuer struct {
 	Web *httptest.Server
 
@@ -36,6 +37,8 @@ type Issuer struct {
 	Meta    map[string]any
 	Name    string // what it says of itself in answers
 	Clients map[string]Client
+	// Scopes are those that clients may register for; nil are all.
+	Scopes []string
 	// Registered, Renewed, Reused and Revoked count what clients did.
 	Registered, Renewed, Reused, Revoked int
 	// Answer, when it returns true, has answered in place of the token endpoint.
@@ -50,7 +53,7 @@ type Issuer struct {
 }
 
 // Client is somebody whom an Issuer knows.
-type Client struct{ Secret, Redirect string }
+type Client struct{ Secret, Redirect, Scope string }
 
 type code struct{ client, redirect, challenge, resource, scope string }
 
@@ -107,19 +110,33 @@ func refuse(w http.ResponseWriter, code string) { WriteJSON(w, 400, map[string]s
 func (a *Issuer) register(w http.ResponseWriter, r *http.Request) {
 	var in oauthex.ClientRegistrationMetadata
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.RedirectURIs) != 1 || in.ClientName == "" ||
-		!slices.Contains(in.GrantTypes, "refresh_token") || in.TokenEndpointAuthMethod != "client_secret_basic" {
+		slices.Contains(in.GrantTypes, "refresh_token") != a.renews() || in.TokenEndpointAuthMethod != "client_secret_basic" {
 		refuse(w, "invalid_client_metadata")
 		return
+	}
+	for scope := range strings.FieldsSeq(in.Scope) {
+		if a.Scopes != nil && !slices.Contains(a.Scopes, scope) {
+			refuse(w, "invalid_client_metadata")
+			return
+		}
 	}
 	id, secret := rand.Text(), rand.Text()
 	a.Locked(func() {
 		a.Registered++
-		a.Clients[id] = Client{secret, in.RedirectURIs[0]}
+		a.Clients[id] = Client{secret, in.RedirectURIs[0], in.Scope}
 	})
 	WriteJSON(w, 201, map[string]any{
 		"client_id": id, "client_secret": secret, "client_secret_expires_at": 0,
 		"redirect_uris": in.RedirectURIs, "token_endpoint_auth_method": "client_secret_basic",
 	})
+}
+
+// renews reports whether there are refresh tokens here.
+func (a *Issuer) renews() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	grants, said := a.Meta["grant_types_supported"].([]string)
+	return !said || slices.Contains(grants, "refresh_token")
 }
 
 // authorize asks nobody: whoever comes agrees.
@@ -129,7 +146,8 @@ func (a *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	known, ok := a.Clients[q.Get("client_id")]
 	if !ok || q.Get("redirect_uri") != known.Redirect || q.Get("response_type") != "code" || q.Get("state") == "" ||
-		q.Get("code_challenge_method") != "S256" || len(q.Get("code_challenge")) != 43 || q.Get("resource") != a.resource {
+		q.Get("code_challenge_method") != "S256" || len(q.Get("code_challenge")) != 43 || q.Get("resource") != a.resource ||
+		slices.Contains(strings.Fields(q.Get("scope")), "offline_access") && q.Get("prompt") != "consent" {
 		http.Error(w, "bad request "+r.URL.RawQuery, http.StatusBadRequest)
 		return
 	}

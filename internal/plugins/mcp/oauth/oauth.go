@@ -126,7 +126,9 @@ type Found struct {
 	Register string
 	// Documents says that a client may be known by the address of a document.
 	Documents bool
-	Methods   []string
+	// Methods are how clients may prove who they are, Grants what they may ask tokens
+	// with; empty where nobody said.
+	Methods, Grants []string
 }
 
 // Discover finds out who authorizes for a server that refused with the
@@ -159,8 +161,8 @@ func (c *Client) Discover(ctx context.Context, server string, challenges []strin
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
 		return Found{}, errors.New("the authorization server does not support PKCE with S256")
 	}
-	if slices.Contains(m.ScopesSupported, "offline_access") && !slices.Contains(strings.Fields(scope), "offline_access") {
-		scope = strings.TrimSpace(scope + " offline_access")
+	if slices.Contains(m.ScopesSupported, offlineAccess) {
+		scope = Scopes(scope, offlineAccess)
 	}
 	if !validScope(scope) {
 		return Found{}, errors.New("the server asks for scopes that cannot be asked for")
@@ -171,7 +173,7 @@ func (c *Client) Discover(ctx context.Context, server string, challenges []strin
 			Revoke: m.RevocationEndpoint, NamesIssuer: m.AuthorizationResponseIssParameterSupported, Scope: scope,
 		},
 		Register: m.RegistrationEndpoint, Documents: m.ClientIDMetadataDocumentSupported,
-		Methods: m.TokenEndpointAuthMethodsSupported,
+		Methods: m.TokenEndpointAuthMethodsSupported, Grants: m.GrantTypesSupported,
 	}
 	for _, address := range []string{f.Authorize, f.Token, cmp.Or(f.Revoke, f.Token), cmp.Or(f.Register, f.Token)} {
 		if err := c.check(address); err != nil {
@@ -180,6 +182,9 @@ func (c *Client) Discover(ctx context.Context, server string, challenges []strin
 	}
 	return f, nil
 }
+
+// offlineAccess is the scope by which some servers are asked for refresh tokens.
+const offlineAccess = "offline_access"
 
 // maxAddress bounds addresses that metadata names.
 const maxAddress = 2048
@@ -302,6 +307,9 @@ func (g Grant) Link(redirect, state, verifier string) (string, error) {
 	}
 	if g.Scope == "" {
 		q.Del("scope")
+	}
+	if slices.Contains(strings.Fields(g.Scope), offlineAccess) {
+		q.Set("prompt", "consent") // without it the scope is ignored (OpenID Connect Core, 11)
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil

@@ -48,6 +48,13 @@ func Final(err error) bool {
 	return ok && slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client"}, e.Code)
 }
 
+// Forgotten reports whether an error says that the authorization server does not know
+// us, or not any more.
+func Forgotten(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == "invalid_client"
+}
+
 // Exchange turns the code of an answer into tokens.
 func (c *Client) Exchange(ctx context.Context, g Grant, redirect, code, verifier string) (Tokens, error) {
 	return c.tokens(ctx, g, url.Values{
@@ -171,11 +178,25 @@ func isCode(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' })
 }
 
-// Register makes us known to an authorization server (RFC 7591).
+// Register makes us known to an authorization server (RFC 7591), for the scopes that
+// we mean to ask for, or without any where it does not know these: those of a resource
+// need not be among its own.
 func (c *Client) Register(ctx context.Context, f Found, name, site, redirect string) (Registration, error) {
+	r, err := c.register(ctx, f, name, site, redirect)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == "invalid_client_metadata" && f.Scope != "" {
+		f.Scope = ""
+		return c.register(ctx, f, name, site, redirect)
+	}
+	return r, err
+}
+
+func (c *Client) register(ctx context.Context, f Found, name, site, redirect string) (Registration, error) {
 	want := oauthex.ClientRegistrationMetadata{
 		RedirectURIs: []string{redirect}, ClientName: name, ClientURI: site, TokenEndpointAuthMethod: methodOf(f.Methods),
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, Scope: f.Scope,
+	}
+	if len(f.Grants) > 0 && !slices.Contains(f.Grants, "refresh_token") {
+		want.GrantTypes = []string{"authorization_code"}
 	}
 	data, err := json.Marshal(want)
 	if err != nil {
