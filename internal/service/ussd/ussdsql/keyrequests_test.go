@@ -412,7 +412,8 @@ func TestWhoUndoesAKeyThatIsApprovedMeanwhile(t *testing.T) {
 			Runs:  func(context.Context, string) (bool, error) { return false, nil },
 			Bound: func(context.Context) {}, Now: d.clock.Now,
 		})
-		if _, err := slow.Undo(t.Context(), r.ID, ussdkey.Operator{Name: "another"}); !refusedWith(err, "owner_needed") || d.smith.bound[ada] != fresh {
+		_, err := slow.Undo(t.Context(), r.ID, ussdkey.Operator{Name: "another"})
+		if !refusedWith(err, "owner_needed") || d.smith.bound[ada] != fresh {
 			t.Errorf("another operator: %v, bound %v", err, d.smith.bound)
 		}
 		if got := d.state(t, r.ID); got != ussdkey.Approved {
