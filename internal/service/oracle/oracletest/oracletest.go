@@ -40,6 +40,7 @@ const (
 func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("sessions", func(t *testing.T) { t.Parallel(); testSessions(t, open(t)) })
 	t.Run("search", func(t *testing.T) { t.Parallel(); testSearch(t, open(t)) })
+	t.Run("the index of nothing", func(t *testing.T) { t.Parallel(); testIndexGoes(t, open(t)) })
 	t.Run("hidden sessions", func(t *testing.T) { t.Parallel(); testHidden(t, open(t)) })
 	t.Run("threads", func(t *testing.T) { t.Parallel(); testThreads(t, open(t)) })
 	t.Run("what models are told", func(t *testing.T) { t.Parallel(); testModelSide(t, open(t)) })
