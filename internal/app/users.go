@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/webhook/webhooksql"
 )
 
@@ -20,19 +21,21 @@ import (
 func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Surface {
 	keep := people.Services{
 		DB: a.res.db, Identity: a.identity, Keys: a.keys, Webhooks: webhooksql.New(a.res.db, queue.Config{}),
-		Serves: a.serves, Now: a.res.now,
+		Serves: a.serves, Now: a.res.now, Log: a.opt.Log,
 	}
 	if files != nil {
 		keep.Files, keep.Folders, keep.Know = files.service, files.folders, files.knowledge.Service
 	}
 	if talking != nil {
 		keep.Chats, keep.Plugins = talking.chats, talking.plugins
+		keep.Calls, keep.Missing = oraclesql.New(a.res.db).CallsAfter, a.cold.Missing
 	}
 	return people.Surface(people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
 		Service: a.identity.DID(), RoleOf: a.roles.book.Held, PersonOf: a.identity.PersonOf, Settles: 3 * time.Second,
 		Quotas: a.access.quotas, Usual: a.allowances().Limits, Used: people.Counted(a.res.db, a.serves, a.res.now),
 		Holdings: keep.Holdings(), Elsewhere: keep.Elsewhere, Export: keep.Export,
+		Log: a.opt.Log,
 	})
 }
 

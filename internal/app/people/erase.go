@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type Holding struct {
 	// Erase destroys some of what it has of a DID and says whether there may be more. Doing
 	// it again is fine.
 	Erase func(ctx context.Context, did string) (n int64, more bool, err error)
+	// Lost, which may be nil, names what Erase would destroy next and is gone already.
+	Lost func(ctx context.Context, did string) ([]string, error)
 }
 
 // NewErasure is the body of POST /operator/people/{did}/erase.
@@ -35,6 +38,8 @@ type Receipt struct {
 	By  string    `json:"by"`
 	// Erased is how much this request erased of what.
 	Erased map[string]int64 `json:"erased"`
+	// Lost names archived conversations that the archive had lost before they were erased.
+	Lost []string `json:"lost,omitempty"`
 	// Done says that nothing is left of it. Otherwise the same request goes on.
 	Done bool `json:"done"`
 	// Stays says what is left where the erasing does not reach.
@@ -58,6 +63,7 @@ func stays() []string {
 		"how much they used of models and what it cost, until retention ends it, and accounts of credits",
 		"backups and replicas until they end: restoring one brings all of it back",
 		"for up to a day unfinished uploads and conversations that their own programs keep",
+		"for about a day sealed objects of the archive and of search indexes, which nobody can open: their keys are destroyed",
 		"that links were shared and app keys made, without what they opened, until retention ends it",
 		"requests for a new key, links with a team's chat, claims and questions to people",
 		"what plugins keep that are turned off, answers that others got from them, and accounts of telephones, which are erased for themselves",
@@ -68,7 +74,7 @@ func (d Deps) eraseRoute(tags []string, did []httpserver.Param) httpserver.Route
 	return httpserver.Route{
 		Method: http.MethodPost, Pattern: "/operator/people/{did}/erase", Auth: httpserver.Operator, Tags: tags, Params: did,
 		Summary: "Erase somebody",
-		Doc:     "Blocks them, and destroys their conversations, what plugins remember of them, app keys, webhooks, collections, files and links. It works for about ten seconds and says whether it is done: until it is, send the same request again, also after a node died.",
+		Doc:     "Blocks them, and destroys their conversations, what plugins remember of them, app keys, webhooks, collections, files and links, each with what search indexes have of it. It works for about ten seconds and says whether it is done: until it is, send the same request again, also after a node died.",
 		Body:    NewErasure{}, Example: map[string]any{"confirm": "ta2doK"}, Replies: []httpserver.Reply{
 			{Status: http.StatusOK, Body: Receipt{}},
 			{Status: http.StatusConflict, Doc: "They have a role, are the deployment itself, are named by a setting, or this node has not all services."},
@@ -108,8 +114,17 @@ func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Re
 	}
 	began := time.Now()
 	receipt := Receipt{DID: did, At: began.UTC(), By: by, Erased: map[string]int64{}, Stays: stays()}
+	defer func() {
+		if n := len(receipt.Lost); n > 0 {
+			d.Log.WarnContext(ctx, "archived conversations were erased whose objects were lost before", slog.String("event", "people.erase_lost"),
+				slog.Int("conversations", n), slog.Any("sessions", receipt.Lost[:min(n, mostNamed)]))
+		}
+	}()
 	for _, h := range d.Holdings {
 		for more := true; more; {
+			if err := receipt.look(ctx, h, did); err != nil {
+				return Receipt{}, err
+			}
 			n, left, err := h.Erase(ctx, did)
 			if err != nil {
 				return Receipt{}, fmt.Errorf("erase %s: %w", h.Name, err)
@@ -130,6 +145,19 @@ func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Re
 	d.Announce(ctx)
 	receipt.Done = true
 	return receipt, nil
+}
+
+// look notes what a holding has lost of what it erases next.
+func (r *Receipt) look(ctx context.Context, h Holding, did string) error {
+	if h.Lost == nil {
+		return nil
+	}
+	lost, err := h.Lost(ctx, did)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", h.Name, err)
+	}
+	r.Lost = append(r.Lost, lost...)
+	return nil
 }
 
 // keepOut blocks somebody, and waits until no node lets them in and what they began there

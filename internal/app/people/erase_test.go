@@ -1,10 +1,13 @@
 package people_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +74,36 @@ func TestErasingGoesOnWhereItWas(t *testing.T) {
 		}
 		if r, err := d.Erase(t.Context(), alice, "o", time.Hour); err != nil || !r.Done {
 			t.Errorf("again: %+v, %v", r, err)
+		}
+	})
+}
+
+// What the archive lost before holds up no erasing, and is on the receipt.
+func TestTheReceiptNamesWhatWasLost(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		alice := identitytest.Alice.DID
+		d := opened(t, open(t), alice)
+		d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+		var log bytes.Buffer
+		d.Log = slog.New(slog.NewTextHandler(&log, nil))
+		talks := &holding{left: 2}
+		d.Holdings = []people.Holding{{
+			Name: "conversations", Erase: talks.erase,
+			Lost: func(context.Context, string) ([]string, error) {
+				if talks.left == 1 {
+					return []string{"the last"}, nil
+				}
+				return nil, nil
+			},
+		}}
+		d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
+		r, err := d.Erase(t.Context(), alice, "o", time.Hour)
+		if err != nil || !r.Done || r.Erased["conversations"] != 2 || !slices.Equal(r.Lost, []string{"the last"}) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if n := strings.Count(log.String(), "event=people.erase_lost"); n != 1 {
+			t.Errorf("%d events, want one: %s", n, &log)
 		}
 	})
 }

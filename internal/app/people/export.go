@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -17,7 +18,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -34,7 +37,7 @@ func (d Deps) exportRoute(tags []string, did []httpserver.Param) httpserver.Rout
 	return httpserver.Route{
 		Method: http.MethodPost, Pattern: "/operator/people/{did}/export", Auth: httpserver.Operator, Tags: tags, Params: did, Stream: true,
 		Summary: "Export somebody",
-		Doc:     "What is kept of them as a tar archive, packed with gzip: conversations, what plugins remember, app keys and webhooks without their secrets, collections, and files with their list. An archive that ends early is one that failed.",
+		Doc:     "What is kept of them as a tar archive, packed with gzip: conversations with the versions that are not shown and what they thought of answers, calls and where their recordings lie, what plugins remember, app keys, webhooks and links to files without their secrets, collections, and files with their list. Archived conversations are read and stay archived; `lost.json`, the last file, names those that the archive has lost. An archive that ends early is one that failed.",
 		Replies: []httpserver.Reply{
 			{Status: http.StatusOK, Media: "application/gzip", Doc: "The archive."},
 			{Status: http.StatusForbidden, Doc: "They have a role, and you are no owner."},
@@ -86,7 +89,20 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 type Archive struct {
 	tar *tar.Writer
 	at  time.Time
+	// lost are the conversations that the archive of conversations has lost.
+	lost []string
 }
+
+// LostName is the last file of an export: what it could not have.
+const LostName = "lost.json"
+
+// Lost is what that file says. Of the conversations it names there is all but the messages.
+type Lost struct {
+	Conversations []string `json:"conversations"`
+}
+
+// mostNamed bounds how many of them an event names.
+const mostNamed = 20
 
 func (a *Archive) json(name string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
@@ -104,22 +120,26 @@ func (a *Archive) begin(name string, size int64, at time.Time) error {
 	return a.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: at, Format: tar.FormatPAX})
 }
 
-// Export writes what the services keep of somebody. It holds one conversation, or one page
-// of a list, at a time.
+// Export writes what the services keep of somebody. It holds one page of a list, one of a
+// conversation, or one archived conversation at a time.
 func (s Services) Export(ctx context.Context, did string, a *Archive) error {
 	steps := []func(context.Context, string, *Archive) error{s.exportKeys, s.exportWebhooks}
 	if s.Chats != nil {
-		steps = append(steps, s.exportConversations, s.exportPlugins)
+		steps = append(steps, s.exportConversations, s.exportCalls, s.exportPlugins)
 	}
 	if s.Files != nil {
-		steps = append(steps, s.exportCollections, s.exportFiles)
+		steps = append(steps, s.exportCollections, s.exportLinks, s.exportFiles)
 	}
 	for _, step := range steps {
 		if err := step(ctx, did, a); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(a.lost) > 0 {
+		s.Log.WarnContext(ctx, "an export lacks archived conversations whose objects are lost", slog.String("event", "people.export_lost"),
+			slog.Int("conversations", len(a.lost)), slog.Any("sessions", a.lost[:min(len(a.lost), mostNamed)]))
+	}
+	return a.json(LostName, Lost{Conversations: append([]string{}, a.lost...)})
 }
 
 func (s Services) exportKeys(ctx context.Context, did string, a *Archive) error {
@@ -141,26 +161,97 @@ func (s Services) exportWebhooks(ctx context.Context, did string, a *Archive) er
 	return a.json("webhooks.json", list)
 }
 
+// exportConversations writes each conversation with the branches that are not shown, some
+// messages a file. What is archived is read there, and what the archive has lost is named.
 func (s Services) exportConversations(ctx context.Context, did string, a *Archive) error {
-	for offset := 0; ; offset += exportPage {
-		some, _, err := s.Chats.Sessions(ctx, did, exportPage, offset)
+	for after := ""; ; {
+		some, err := s.Chats.SessionsAfter(ctx, did, after, exportPage)
 		if err != nil {
 			return err
 		}
 		for _, session := range some {
-			messages, err := s.Chats.Messages(ctx, did, session.ID)
-			if errors.Is(err, oracle.ErrSessionNotFound) {
-				continue // deleted meanwhile
-			}
-			if err != nil {
-				return err
-			}
-			if err := a.json("conversations/"+session.ID+".json", map[string]any{"session": session, "messages": messages}); err != nil {
-				return err
+			after = session.ID
+			if err := s.exportConversation(ctx, did, session, a); err != nil && !errors.Is(err, oracle.ErrSessionNotFound) {
+				return err // otherwise it was deleted meanwhile
 			}
 		}
 		if len(some) < exportPage {
 			return nil
+		}
+	}
+}
+
+// conversation is what a file has of one: the first all that is not a message, too.
+type conversation struct {
+	Session  *oracle.Session  `json:"session,omitempty"`
+	Branches oracle.Branches  `json:"branches,omitempty"`
+	Messages []oracle.Message `json:"messages"`
+	// Lost says that the messages are gone.
+	Lost string `json:"lost,omitempty"`
+}
+
+func (s Services) exportConversation(ctx context.Context, did string, session oracle.Session, a *Archive) error {
+	branches, err := s.Chats.Branches(ctx, did, session.ID)
+	if err != nil {
+		return err
+	}
+	name, file := "conversations/"+session.ID, conversation{Session: &session, Branches: branches}
+	page := 0
+	err = s.Chats.Whole(ctx, did, session.ID, func(some []oracle.Message) error {
+		at := name + ".json"
+		if page++; page > 1 {
+			at, file = fmt.Sprintf("%s-%04d.json", name, page), conversation{}
+		}
+		file.Messages = append([]oracle.Message{}, some...)
+		return a.json(at, file)
+	})
+	if !errors.Is(err, oracle.ErrLost) {
+		return err
+	}
+	if a.lost = append(a.lost, session.ID); page > 0 { // it was archived in the middle
+		return nil
+	}
+	file.Messages, file.Lost = []oracle.Message{}, oracle.ErrLost.Error()
+	return a.json(name+".json", file)
+}
+
+// exportCalls writes the records of calls. A recording is a file, and lies where its path says.
+func (s Services) exportCalls(ctx context.Context, did string, a *Archive) error {
+	for page, after := 1, ""; ; page++ {
+		some, err := s.Calls(ctx, did, after, exportPage)
+		if err != nil {
+			return err
+		}
+		if err := a.json(fmt.Sprintf("calls-%04d.json", page), append([]call.Record{}, some...)); err != nil || len(some) < exportPage {
+			return err
+		}
+		after = some[len(some)-1].ID
+	}
+}
+
+// exportLinks writes which links to files there were, without what opens them.
+func (s Services) exportLinks(ctx context.Context, did string, a *Archive) error {
+	type link struct {
+		ID, Path, By              string
+		Uploads                   bool
+		Created, Expires, Revoked time.Time
+		MaxUses, Uses             int64
+		MaxBytes, Bytes           int64
+	}
+	for page, offset := 1, 0; ; page, offset = page+1, offset+exportPage {
+		some, err := s.Files.Shares(ctx, ownerOf(did), filestore.Page{Limit: exportPage, Offset: offset})
+		if err != nil {
+			return err
+		}
+		out := make([]link, len(some))
+		for i, l := range some {
+			out[i] = link{
+				l.ID, l.Path, l.By.Invoker, plainlink.TakesUploads(l), l.Created, l.Expires, l.Revoked,
+				l.MaxUses, l.Uses, l.MaxBytes, l.Bytes,
+			}
+		}
+		if err := a.json(fmt.Sprintf("links-%04d.json", page), out); err != nil || len(some) < exportPage {
+			return err
 		}
 	}
 }

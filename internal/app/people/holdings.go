@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -15,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
@@ -33,12 +35,17 @@ type Services struct {
 	Keys     *appkey.Service
 	Webhooks webhook.Store
 	Chats    *oracle.Service
-	Plugins  *registry.Registry
-	Files    *filestore.Service
-	Folders  *folder.Service
-	Know     *knowledge.Service
-	Serves   func(service string) bool
-	Now      func() time.Time
+	// Calls lists somebody's calls behind one.
+	Calls func(ctx context.Context, did, after string, limit int) ([]call.Record, error)
+	// Missing reports whether a conversation is archived and its object is not as it was.
+	Missing func(ctx context.Context, session string) (bool, error)
+	Plugins *registry.Registry
+	Files   *filestore.Service
+	Folders *folder.Service
+	Know    *knowledge.Service
+	Serves  func(service string) bool
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Elsewhere names services whose records are here and which this node does not have.
@@ -60,15 +67,60 @@ func (s Services) Elsewhere(ctx context.Context) (names []string, err error) {
 
 // Holdings are what the services keep of people, each erased as its owner would.
 func (s Services) Holdings() []Holding {
-	list := []Holding{{"app keys", s.eraseKeys}, {"webhooks", s.eraseWebhooks}, {"telephone links", s.eraseLinks}}
+	var list []Holding
+	add := func(name string, erase func(ctx context.Context, did string) (int64, bool, error)) {
+		list = append(list, Holding{Name: name, Erase: erase})
+	}
+	add("app keys", s.eraseKeys)
+	add("webhooks", s.eraseWebhooks)
+	add("telephone links", s.eraseLinks)
 	if s.Chats != nil {
-		list = append(list, Holding{"conversations", s.eraseConversations}, Holding{"memories and preferences", s.erasePlugins})
+		// Their search index goes with the last of them.
+		list = append(list, Holding{Name: "conversations", Erase: s.eraseConversations, Lost: s.lostConversations})
+		add("memories and preferences", s.erasePlugins)
 	}
 	if s.Files != nil {
-		list = append(list, Holding{"collections", s.eraseCollections}, Holding{"links to files", s.eraseShares},
-			Holding{"files", s.eraseFiles}, Holding{"folders", s.eraseFolders})
+		add("collections", s.eraseCollections) // each with its index
+		add("links to files", s.eraseShares)
+		add("files", s.eraseFiles)
+		add("folders", s.eraseFolders)
+		add("search indexes of files", s.eraseIndex)
 	}
-	return append(list, Holding{"delegations", s.eraseDelegation})
+	add("delegations", s.eraseDelegation)
+	return list
+}
+
+// eraseIndex destroys what the search index has of files that were purged.
+func (s Services) eraseIndex(ctx context.Context, did string) (n int64, _ bool, err error) {
+	had, err := filestoresql.New(s.DB).DestroyIndex(ctx, identity.NamespaceOf(did), s.Now())
+	if had {
+		n = 1
+	}
+	return n, false, err
+}
+
+// lookTime bounds how long an archive is asked about what is erased anyway.
+const lookTime = 2 * time.Second
+
+// lostConversations names those of the next that are erased whose objects the archive has
+// lost. One that is away says nothing: erasing does not need it.
+func (s Services) lostConversations(ctx context.Context, did string) (lost []string, err error) {
+	some, _, err := s.Chats.Sessions(ctx, did, eraseSlice, 0)
+	if err != nil {
+		return nil, err
+	}
+	look, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	for _, session := range some {
+		is, err := s.Missing(look, session.ID)
+		if err != nil {
+			break
+		}
+		if is {
+			lost = append(lost, session.ID)
+		}
+	}
+	return lost, nil
 }
 
 func (s Services) eraseKeys(ctx context.Context, did string) (n int64, _ bool, err error) {

@@ -8,6 +8,7 @@ package people
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -56,6 +57,7 @@ type Deps struct {
 	Elsewhere func(ctx context.Context) ([]string, error)
 	// Export writes all of that.
 	Export func(ctx context.Context, did string, a *Archive) error
+	Log    *slog.Logger
 }
 
 // Person is what operators see of somebody.

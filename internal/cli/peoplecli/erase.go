@@ -1,8 +1,11 @@
 package peoplecli
 
 import (
+	"archive/tar"
 	"bufio"
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,8 +40,61 @@ func (d *desk) export(ctx context.Context, args []string) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("the export broke off: %w", err), os.Remove(name))
 	}
-	_, err = fmt.Fprintf(d.io.Out, "%s has all that is kept of them (%s): tar -tzf %s lists it. It is as private as they are.\n", name, bytesize.Text(n), name)
+	lost, err := lostOf(name)
+	if err != nil {
+		return fmt.Errorf("read %s again: %w", name, err)
+	}
+	has := "has all that is kept of them"
+	if len(lost) > 0 {
+		has = fmt.Sprintf("has what is kept of them but %d archived conversations that the archive has lost", len(lost))
+	}
+	_, _ = fmt.Fprintf(d.io.Out, "%s %s (%s): tar -tzf %s lists it. It is as private as they are.\n", name, has, bytesize.Text(n), name)
+	return d.printLost(lost)
+}
+
+// printLost names conversations that the archive has lost.
+func (d *desk) printLost(lost []string) (err error) {
+	if len(lost) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(d.io.Out, "\nConversations that the archive had lost before:")
+	for _, id := range lost {
+		_, err = fmt.Fprintf(d.io.Out, "  %s\n", id)
+	}
 	return err
+}
+
+// maxLost bounds what is read of the list of what an export lacks.
+const maxLost = 64 << 20
+
+// lostOf reads an export to its end, so that one that is not whole is noticed, and returns
+// what it lacks.
+func lostOf(name string) (_ []string, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	plain, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	var lost people.Lost
+	for all := tar.NewReader(plain); ; {
+		h, err := all.Next()
+		if errors.Is(err, io.EOF) {
+			return lost.Conversations, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if h.Name != people.LostName {
+			continue
+		}
+		if err := json.NewDecoder(io.LimitReader(all, maxLost)).Decode(&lost); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Name, err)
+		}
+	}
 }
 
 // erase destroys what is kept of somebody, request by request until nothing is left.
@@ -52,7 +108,7 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 		}
 		d.confirm = strings.TrimSpace(line)
 	}
-	erased := map[string]int64{}
+	erased, lost := map[string]int64{}, []string(nil)
 	for {
 		var receipt people.Receipt
 		sure := people.NewErasure{Confirm: d.confirm}
@@ -62,7 +118,8 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 		for name, n := range receipt.Erased {
 			erased[name] += n
 		}
-		if receipt.Done {
+		lost = append(lost, receipt.Lost...)
+		if receipt.Lost = lost; receipt.Done {
 			return d.printReceipt(receipt, erased)
 		}
 		_, _ = fmt.Fprintln(d.io.Err, "There is more: going on.")
@@ -74,6 +131,7 @@ func (d *desk) printReceipt(r people.Receipt, erased map[string]int64) error {
 	for _, name := range slices.Sorted(maps.Keys(erased)) {
 		_, _ = fmt.Fprintf(d.io.Out, "  %d %s\n", erased[name], name)
 	}
+	_ = d.printLost(r.Lost)
 	_, _ = fmt.Fprintln(d.io.Out, "\nWhat stays:")
 	for _, text := range r.Stays {
 		_, _ = fmt.Fprintf(d.io.Out, "  %s\n", text)

@@ -3,6 +3,7 @@ package replica
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/archive"
@@ -329,6 +331,43 @@ func TestALongPieceIsRestored(t *testing.T) {
 		t.Fatal(log, err)
 	}
 	w.expectAll()
+	for _, step := range []struct {
+		after  error
+		helped bool // whether an earlier moment does without it
+	}{{io.EOF, true}, {io.ErrUnexpectedEOF, false}, {errors.New("connection reset by peer"), false}, {blob.ErrNotFound, true}} {
+		_, err := Restore(t.Context(), Wanted{
+			From: cut{w.remote, log[0].Name, step.after}, Unlock: with(w.keys), Signer: w.signer.Name, Verify: verify,
+			Database: filepath.Join(t.TempDir(), sqldb.FileName), Objects: blobmem.New(),
+			PutKey: func(string, []byte) error { return nil },
+		})
+		if err == nil || strings.Contains(err.Error(), "--at") != step.helped || !strings.Contains(err.Error(), log[0].Name) {
+			t.Errorf("a piece that ends with %v: %v", step.after, err)
+		}
+	}
+}
+
+// cut is a place in which the reading of one object ends early, or does not begin.
+type cut struct {
+	blob.Store
+	name  string
+	after error
+}
+
+func (c cut) Get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if key != c.name {
+		return c.Store.Get(ctx, key, offset, length)
+	}
+	if errors.Is(c.after, blob.ErrNotFound) {
+		return nil, c.after
+	}
+	body, err := c.Store.Get(ctx, key, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(io.LimitReader(body, mostAhead), iotest.ErrReader(c.after)), body}, nil
 }
 
 // climbing is a place that lists an object by a name that leads out of it.

@@ -310,6 +310,9 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 			}
 			group.Go(func() error {
 				body, err := fetch(ctx, from, piece)
+				if errors.Is(err, blob.ErrNotFound) { // it was listed
+					return unusable(piece, err)
+				}
 				if err != nil {
 					return fmt.Errorf("read %s: %w", piece.Name, err)
 				}
@@ -332,13 +335,38 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			if err := errors.Join(p.apply(piece, body, file, &at), body.Close()); err != nil {
-				return fmt.Errorf("%s: %w; `--at` a moment before it leaves it out", piece.Name, err)
+			line := &line{from: body}
+			err := errors.Join(p.apply(piece, line, file, &at), body.Close())
+			switch {
+			case line.broke != nil: // whatever came of it: what lies there may be whole
+				return fmt.Errorf("read %s: %w", piece.Name, line.broke)
+			case err != nil:
+				return unusable(piece, err)
 			}
 		}
 		return nil
 	})
 	return group.Wait()
+}
+
+// unusable says that a piece is not there, or not what it should be: trying again does not
+// help.
+func unusable(piece place, err error) error {
+	return fmt.Errorf("%s: %w; `--at` a moment before it leaves it out", piece.Name, err)
+}
+
+// line reads a piece, and remembers how the reading broke off.
+type line struct {
+	from  io.Reader
+	broke error
+}
+
+func (l *line) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.broke = err
+	}
+	return n, err
 }
 
 // fetch reads a piece before it is needed, if it is as small as most are. A larger one,

@@ -3,7 +3,8 @@
 //
 // It promises that nothing is erased that no rule names; that what is under way stays,
 // since each record is looked at again in the transaction that erases it; that a record
-// is erased only when its export is stored, where there is a place for exports; that one
+// is erased only when its export is stored, where there is a place for exports, and that
+// what was lost of it before is named there and in one event (ADR 0281); that one
 // node of a fleet sweeps a table, whose lease every transaction guards; and that a sweep
 // goes on in small slices until nothing is left. A node that dies in the middle leaves
 // whole records, and another one goes on.
@@ -14,7 +15,7 @@
 //
 // Which records there are is known to the services: each has a Source.
 //
-// Decisions: ADR 0254, ADR 0268.
+// Decisions: ADR 0254, ADR 0268, ADR 0281.
 package retention
 
 import (
@@ -159,6 +160,7 @@ type Mover interface {
 type Lines struct {
 	from sqldb.Querier
 	to   *json.Encoder
+	lost []string
 }
 
 // NewLines writes what it reads from a database.
@@ -172,6 +174,8 @@ func NewLines(from sqldb.Querier, to io.Writer) *Lines {
 type line struct {
 	Table string         `json:"table"`
 	Row   map[string]any `json:"row"`
+	// Lost says that a part of the record with this id is gone, and why.
+	Lost string `json:"lost,omitempty"`
 }
 
 // Rows writes the rows of a table for which a condition holds.
@@ -197,9 +201,27 @@ func (l *Lines) Rows(ctx context.Context, table, where string, args ...any) (err
 		for i, name := range columns {
 			row[name] = values[i]
 		}
-		if err := l.to.Encode(line{table, row}); err != nil {
-			return fmt.Errorf("export %s: %w", table, err)
+		if err := l.Row(table, row); err != nil {
+			return err
 		}
 	}
 	return rows.Err()
+}
+
+// Row writes a row that lay elsewhere than in its table.
+func (l *Lines) Row(table string, row map[string]any) error {
+	if err := l.to.Encode(line{Table: table, Row: row}); err != nil {
+		return fmt.Errorf("export %s: %w", table, err)
+	}
+	return nil
+}
+
+// Lost writes that a part of a record is gone for good, and why. What else there is of the
+// record is exported, and erased, all the same.
+func (l *Lines) Lost(table, id string, why error) error {
+	l.lost = append(l.lost, id)
+	if err := l.to.Encode(line{Table: table, Row: map[string]any{"id": id}, Lost: why.Error()}); err != nil {
+		return fmt.Errorf("export %s: %w", table, err)
+	}
+	return nil
 }

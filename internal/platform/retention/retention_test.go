@@ -298,6 +298,46 @@ func TestNothingGoesWithoutItsExport(t *testing.T) {
 	})
 }
 
+// partly has lost a part of some records.
+type partly struct{ retention.Rows }
+
+func (p partly) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+	if strings.HasPrefix(id, "lost") {
+		return to.Lost(p.Table(), id, errors.New("it burnt"))
+	}
+	return p.Rows.Export(ctx, before, id, to)
+}
+
+// What was lost of some records holds up no other: the exports and one event name it.
+func TestWhatWasLostBeforeIsNamed(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		objects := blobmem.New()
+		w := newWorld(t, open(t), &retention.Exports{
+			Store: objects, Seal: func(w io.Writer) (io.WriteCloser, error) { return plain{w}, nil },
+		})
+		var log bytes.Buffer
+		w.Log = slog.New(slog.NewTextHandler(&log, nil))
+		w.rules = retention.Rules{retention.Forms: 5 * day}
+		w.put(t, "lost", 12, 10*day, 0)
+		w.put(t, "whole", 12, 10*day, 0)
+		l, _, err := w.Leases.Acquire(t.Context(), "sweep", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := w.Sweep(t.Context(), l, retention.Forms, partly{w.rows}); err != nil || n != 24 {
+			t.Errorf("%d went: %v", n, err)
+		}
+		text := exported(t, objects)
+		if lost := strings.Count(text, `"lost":"it burnt"`); lost != 12 || !strings.Contains(text, "whole011") {
+			t.Errorf("%d are named as lost:\n%s", lost, text)
+		}
+		if n := strings.Count(log.String(), "event=retention.lost"); n != 1 || !strings.Contains(log.String(), "records=12") {
+			t.Errorf("%d events, want one: %s", n, &log)
+		}
+	})
+}
+
 // exported is all that was exported.
 func exported(t *testing.T, objects blob.Store) string {
 	t.Helper()

@@ -116,12 +116,14 @@ func (k *Keeper) Sweep(ctx context.Context, l lease.Lease, class string, s Sourc
 		return 0, err
 	}
 	before := now.Add(-keep)
+	var lost losses
 	err = s.Walk(ctx, before, func(ids []string) error {
 		if k.Rules()[class] != keep {
 			return errChanged
 		}
-		n, err := k.take(ctx, l, class, s, before, ids)
+		n, gone, err := k.take(ctx, l, class, s, before, ids)
 		total += n
+		lost.add(gone)
 		if err != nil {
 			return err
 		}
@@ -134,23 +136,45 @@ func (k *Keeper) Sweep(ctx context.Context, l lease.Lease, class string, s Sourc
 		k.Log.Info("records were erased, as the rules of retention say", slog.String("event", "retention.erased"), slog.String("class", class),
 			slog.String("table", s.Table()), slog.Int64("rows", total), slog.Time("before", before), slog.Bool("exported", k.Exports != nil))
 	}
+	if lost.all > 0 {
+		k.Log.Warn("records were erased of which a part was lost before: their exports say what", slog.String("event", "retention.lost"),
+			slog.String("class", class), slog.String("table", s.Table()), slog.Int("records", lost.all), slog.Any("ids", lost.first))
+	}
 	if errors.Is(err, errChanged) {
 		return total, nil
 	}
 	return total, err
 }
 
-// take moves records, or exports and erases them.
+// losses are records of which a part was lost before they were exported.
+type losses struct {
+	all   int
+	first []string
+}
+
+// mostNamed bounds how many of them an event names.
+const mostNamed = 20
+
+func (l *losses) add(ids []string) {
+	l.all += len(ids)
+	l.first = append(l.first, ids[:min(len(ids), mostNamed-len(l.first))]...)
+}
+
+// take moves records, or exports and erases them, and names those of which a part was lost.
 func (k *Keeper) take(ctx context.Context, l lease.Lease, class string, s Source, before time.Time,
 	ids []string,
-) (int64, error) {
+) (n int64, lost []string, err error) {
 	if m, moves := s.(Mover); moves {
-		return m.Move(ctx, l, before, ids)
+		n, err = m.Move(ctx, l, before, ids)
+		return n, nil, err
 	}
-	if err := k.export(ctx, l, class, s, before, ids); err != nil {
-		return 0, err
+	if lost, err = k.export(ctx, l, class, s, before, ids); err != nil {
+		return 0, nil, err
 	}
-	return k.erase(ctx, l, s, before, ids)
+	if n, err = k.erase(ctx, l, s, before, ids); err != nil {
+		return 0, nil, err
+	}
+	return n, lost, nil
 }
 
 func (k *Keeper) erase(ctx context.Context, l lease.Lease, s Source, before time.Time,
@@ -181,9 +205,9 @@ func (k *Keeper) erase(ctx context.Context, l lease.Lease, s Source, before time
 // write over that one's export (ADR 0268).
 func (k *Keeper) export(ctx context.Context, l lease.Lease, class string, s Source, before time.Time,
 	ids []string,
-) error {
+) (lost []string, err error) {
 	if k.Exports == nil {
-		return nil
+		return nil, nil
 	}
 	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
 	key := fmt.Sprintf("%s/%s/%s-%s-%d.jsonl.age", class, before.UTC().Format("2006-01"), s.Table(),
@@ -202,14 +226,15 @@ func (k *Keeper) export(ctx context.Context, l lease.Lease, class string, s Sour
 					return err
 				}
 			}
+			lost = lines.lost
 			return sealed.Close()
 		}())
 	})
-	_, err := k.Exports.Store.Put(ctx, key, body, blob.PutOptions{})
+	_, err = k.Exports.Store.Put(ctx, key, body, blob.PutOptions{})
 	_ = body.CloseWithError(errors.New("the export was not taken"))
 	writing.Wait()
 	if err != nil {
-		return fmt.Errorf("export %s before it is erased: %w", class, err)
+		return nil, fmt.Errorf("export %s before it is erased: %w", class, err)
 	}
-	return nil
+	return lost, nil
 }

@@ -199,6 +199,36 @@ func (s *Service) Messages(ctx context.Context, owner, id string) ([]Message, er
 	return list, s.mark(ctx, session, list)
 }
 
+// SessionsAfter lists the user's sessions in the order of their ids, behind one.
+func (s *Service) SessionsAfter(ctx context.Context, owner, after string, limit int) ([]Session, error) {
+	return s.store.SessionsAfter(ctx, owner, after, limit)
+}
+
+// Branches are those of one of the user's sessions: none while it is one line.
+func (s *Service) Branches(ctx context.Context, owner, id string) (Branches, error) {
+	return s.store.Branches(ctx, owner, id)
+}
+
+// wholePage is about how many messages Whole holds at a time.
+const wholePage = 200
+
+// Whole calls each with the messages of one of the user's sessions, of every branch, some at
+// a time and at least once. What is archived stays there: see Store.Whole.
+func (s *Service) Whole(ctx context.Context, owner, id string, each func(some []Message) error) error {
+	var at Place
+	for {
+		list, more, err := s.store.Whole(ctx, owner, id, at, wholePage)
+		if err != nil {
+			return fmt.Errorf("read a whole conversation: %w", err)
+		}
+		if err := each(list); err != nil || !more || len(list) == 0 {
+			return err
+		}
+		last := list[len(list)-1]
+		at = Place{Turn: last.Turn, Seq: last.Seq}
+	}
+}
+
 // Page returns some turns of the transcript of one of the user's sessions.
 func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page, error) {
 	if q.Before != "" && q.After != "" {

@@ -14,6 +14,11 @@ var ErrSessionNotFound = fault.New(fault.NotFound, "Session not found")
 // ErrRunNotFound is the one answer for unknown runs and for those of other users.
 var ErrRunNotFound = fault.New(fault.NotFound, "Run not found")
 
+// ErrLost says that the archive had a conversation, and that what it has is gone or is not
+// what was stored: trying again does not help. An archive that cannot be reached has lost
+// nothing.
+var ErrLost = fault.New(fault.Internal, "This conversation was archived, and the archive has lost it.").WithCode("lost")
+
 // Store keeps sessions and transcripts. Whose they are is part of every
 // question, so that an implementation can put it into the query itself. All
 // changes are durable when a method returns nil.
@@ -25,6 +30,9 @@ type Store interface {
 	Session(ctx context.Context, owner, id string) (Session, error)
 	// Sessions lists the owner's sessions that are not hidden, last changed first, and their true number.
 	Sessions(ctx context.Context, owner string, limit, offset int) ([]Session, int64, error)
+	// SessionsAfter lists the same in the order of their ids, behind one: whoever goes
+	// through all of them so misses none that is used meanwhile.
+	SessionsAfter(ctx context.Context, owner, after string, limit int) ([]Session, error)
 	// DeleteSession removes a session with all that belongs to it and names the
 	// runs that were live.
 	DeleteSession(ctx context.Context, owner, id string) (liveRuns []Run, err error)
@@ -41,6 +49,12 @@ type Store interface {
 	// Messages returns the transcript in the order of turns, after turn afterTurn:
 	// of several versions of a turn, and of what followed them, the chosen branch alone.
 	Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]Message, error)
+	// Whole returns messages of every branch, in the order of turns, behind a place, with
+	// what the owner thinks of them, and whether there are more: about limit of them. What
+	// is archived is read as it is, and stays there; it fails with ErrLost when that is gone.
+	Whole(ctx context.Context, owner, sessionID string, after Place, limit int) (list []Message, more bool, err error)
+	// Branches are those of a session: none while it is one line.
+	Branches(ctx context.Context, owner, sessionID string) (Branches, error)
 	// Page returns some turns of the transcript.
 	Page(ctx context.Context, owner, sessionID string, q PageQuery) (Page, error)
 	// Turn returns the messages of one turn, also when it is not shown.
@@ -60,6 +74,9 @@ type Store interface {
 	// FeedbackCounts counts everybody's from a day to another, both included.
 	FeedbackCounts(ctx context.Context, from, to int64) ([]FeedbackCount, error)
 }
+
+// Place is where a message stands in its session; the zero value is before the first.
+type Place struct{ Turn, Seq int64 }
 
 // PageQuery selects turns: the newest Limit, those before a message, or those
 // after one. At most one of Before and After is set.

@@ -139,6 +139,36 @@ func saveIndexed(ctx context.Context, tx sqldb.Querier, ns string, f filestore.I
 	return lost, nil
 }
 
+// DestroyIndex destroys the keys of the index of a namespace that has no files any more, not
+// in the trash either, and reports whether it had something. Otherwise what was purged lies
+// in its segments until they are written anew. An indexer that is at work begins behind what
+// there was.
+func (s *Store) DestroyIndex(ctx context.Context, ns string, now time.Time) (had bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		had = false
+		files, err := sqldb.Strings(ctx, tx, `SELECT id FROM filestore_files WHERE ns = $1 LIMIT 1`, ns)
+		if err != nil || len(files) > 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE filestore_text_indexes SET revision = revision + 1, dirty_ms = 0, crowded = 0,
+			seq = COALESCE((SELECT last FROM platform_feeds WHERE name = $1), seq) WHERE id = $2`, feedName(ns), ns); err != nil {
+			return fmt.Errorf("move the index on: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM filestore_text_live WHERE ns = $1`, ns); err != nil {
+			return fmt.Errorf("empty the index: %w", err)
+		}
+		r, err := tx.ExecContext(ctx, `UPDATE filestore_text_segments SET dead_ms = $1, wrapped_key = $2, inline = NULL WHERE collection = $3 AND dead_ms = 0`,
+			sqldb.MS(now), []byte{}, ns)
+		if err != nil {
+			return fmt.Errorf("destroy segments: %w", err)
+		}
+		n, err := r.RowsAffected()
+		had = n > 0
+		return err
+	})
+	return had, err
+}
+
 const indexStand = `SELECT COALESCE(MAX(p.last), 0), COALESCE(MAX(i.seq), 0), COALESCE(MAX(i.revision), 0)
 	FROM platform_feeds p LEFT JOIN filestore_text_indexes i ON i.id = $1 WHERE p.name = $2`
 

@@ -138,6 +138,43 @@ func TestPurgedTextIsDestroyed(t *testing.T) {
 	})
 }
 
+// The index of a namespace in which nothing is left is destroyed at once, and one that has
+// files stays as it is.
+func TestTheIndexOfNothingIsDestroyed(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		owner, ctx := filestore.Owner(asker), t.Context()
+		f := w.MustPut(t, asker, "/drop.txt", "harvest of pears\n")
+		w.Index(ctx, t)
+		for _, step := range []func() error{
+			func() error { return nil },
+			func() error { _, err := w.Trash(ctx, owner, filestore.Target{ID: f.ID}); return err },
+		} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+			if had, err := w.Store.DestroyIndex(ctx, asker, w.Clock.Now()); err != nil || had || len(segments(t, w)) == 0 {
+				t.Errorf("an index of files was destroyed: %t, %v", had, err)
+			}
+		}
+		if _, err := w.Purge(ctx, owner, filestore.Target{ID: f.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if left := segments(t, w); len(left) == 0 {
+			t.Error("it was destroyed before")
+		}
+		if had, err := w.Store.DestroyIndex(ctx, asker, w.Clock.Now()); err != nil || !had || len(segments(t, w)) != 0 {
+			t.Errorf("left are %q: %t, %v", segments(t, w), had, err)
+		}
+		if had, err := w.Store.DestroyIndex(ctx, asker, w.Clock.Now()); err != nil || had {
+			t.Errorf("again: %t, %v", had, err)
+		}
+		w.MustPut(t, asker, "/new.txt", "harvest of plums\n") // they may come back
+		w.Index(ctx, t)
+		want(t, "harvest", found(t, w.Find, owner, "harvest"), "/new.txt")
+	})
+}
+
 // segments are those of the asker.
 func segments(t *testing.T, w *filestoretest.World) (ids []string) {
 	t.Helper()

@@ -435,7 +435,9 @@ func TestErasedConversationsAreExportedFromTheArchive(t *testing.T) {
 				t.Errorf("the export lacks %s", row)
 			}
 		}
-		w.freeze()
+		if got := w.totals(); got.Conversations != 1 || len(w.rows(s.ID)) != 0 {
+			t.Errorf("the export brought it back: %+v", got)
+		}
 		w.must(w.db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
 			n, err := source.Erase(ctx, tx, later(), s.ID)
 			return want(err, n == 1)

@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 // Thaw brings a session back for somebody who uses it, if it is cold. It stays for as long
@@ -45,7 +46,7 @@ func (s *Store) bringBack(ctx context.Context, session string, used bool) (cold 
 		if now, ok, findErr := s.find(ctx, session); findErr == nil && (!ok || now.id != o.id) {
 			return true, nil // somebody else has brought it back, or deleted it
 		}
-		return true, fmt.Errorf("bring back conversation %s: %w", session, fault.Wrap(fault.Unavailable, ErrAway.Error(), err))
+		return true, away(session, fmt.Errorf("bring it back: %w", err))
 	}
 	return true, s.restore(ctx, o, tables, used)
 }
@@ -72,9 +73,12 @@ func (s *Store) find(ctx context.Context, session string) (o object, ok bool, er
 // fetch reads an object, and compares it with what was stored.
 func (s *Store) fetch(ctx context.Context, o object) (_ []byte, err error) {
 	if o.sealed > maxSealed {
-		return nil, fmt.Errorf("the object %s has %d bytes, more than any", name(o.id), o.sealed)
+		return nil, fmt.Errorf("%w: the object %s has %d bytes, more than any", oracle.ErrLost, name(o.id), o.sealed)
 	}
 	body, err := s.Blobs.Get(ctx, name(o.id), 0, -1)
+	if errors.Is(err, blob.ErrNotFound) {
+		err = errors.Join(oracle.ErrLost, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("get the object %s: %w", name(o.id), err)
 	}
@@ -84,7 +88,7 @@ func (s *Store) fetch(ctx context.Context, o object) (_ []byte, err error) {
 		return nil, fmt.Errorf("read the object %s: %w", name(o.id), err)
 	}
 	if sum := sha256.Sum256(sealed); hex.EncodeToString(sum[:]) != o.digest {
-		return nil, fmt.Errorf("the object %s is not what was stored", name(o.id))
+		return nil, fmt.Errorf("%w: the object %s is not what was stored", oracle.ErrLost, name(o.id))
 	}
 	return sealed, nil
 }
@@ -101,11 +105,11 @@ func (s *Store) open(ctx context.Context, o object) ([]table, error) {
 	}
 	packed, err := vault.OpenBytes(kind, o.session, o.id, o.wrapped, sealed, o.size)
 	if err != nil {
-		return nil, fmt.Errorf("open the object %s: %w", name(o.id), err)
+		return nil, fmt.Errorf("%w: open the object %s: %w", oracle.ErrLost, name(o.id), err)
 	}
 	plain, err := s.unpack.DecodeAll(packed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("unpack the object %s: %w", name(o.id), err)
+		return nil, fmt.Errorf("%w: unpack the object %s: %w", oracle.ErrLost, name(o.id), err)
 	}
 	return decode(plain)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 const (
@@ -168,11 +169,14 @@ func (s *Store) examine(ctx context.Context, o object, deep bool) error {
 		return err
 	}
 	info, err := s.Blobs.Stat(ctx, name(o.id))
+	if errors.Is(err, blob.ErrNotFound) {
+		err = errors.Join(oracle.ErrLost, err)
+	}
 	if err != nil {
 		return fmt.Errorf("the object %s: %w", name(o.id), err)
 	}
 	if info.Size != o.sealed {
-		return fmt.Errorf("the object %s has %d bytes, and had %d", name(o.id), info.Size, o.sealed)
+		return fmt.Errorf("%w: the object %s has %d bytes, and had %d", oracle.ErrLost, name(o.id), info.Size, o.sealed)
 	}
 	return nil
 }

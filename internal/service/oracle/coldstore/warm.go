@@ -11,16 +11,20 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
-// Thawer brings back sessions that are cold; *Store is one.
+// Thawer brings back sessions that are cold, and reads them where they are; *Store is one.
 type Thawer interface {
 	Thaw(ctx context.Context, session string) error
 	ThawRun(ctx context.Context, owner, run string) error
+	// Read reads one as it is, and leaves it cold.
+	Read(ctx context.Context, session string) (k Kept, cold bool, err error)
 }
 
 var _ Thawer = (*Store)(nil)
 
 // ErrCold says that a session is cold: see Warm.
 var ErrCold = errors.New("the session is cold")
+
+var errMoving = fault.New(fault.Unavailable, "This conversation is being archived. Try again.")
 
 // tries bounds how often a session is brought back for one who finds it cold again.
 const tries = 4
@@ -72,7 +76,7 @@ func (w Warm) In(ctx context.Context, owner, session string, do func() (missed b
 			before = thawed
 		}
 	}
-	return fault.New(fault.Unavailable, "This conversation is being archived. Try again.")
+	return errMoving
 }
 
 // Run is In for those who know a run alone; an empty owner is any.

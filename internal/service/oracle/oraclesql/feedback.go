@@ -54,26 +54,29 @@ func (st *Store) setFeedback(ctx context.Context, owner, sessionID string, f ora
 
 // Feedback is the owner's in a session, by message.
 func (st *Store) Feedback(ctx context.Context, owner, sessionID string) (map[string]oracle.Feedback, error) {
-	rows, err := st.db.Read().QueryContext(ctx, `SELECT f.message_id, f.rating, f.remark, f.at_ms
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT `+feedbackColumns+`
 		FROM oracle_feedback f JOIN oracle_sessions s ON s.id = f.session_id WHERE s.id = $1 AND s.owner = $2`, sessionID, owner)
 	if err != nil {
 		return nil, fmt.Errorf("select feedback: %w", err)
 	}
-	list, err := collect(rows, func(row scanner) (oracle.Feedback, error) {
-		var (
-			f      oracle.Feedback
-			rating string
-			at     int64
-		)
-		err := row.Scan(&f.MessageID, &rating, &f.Text, &at)
-		f.Rating, f.At = oracle.Rating(rating), sqldb.Time(at)
-		return f, err
-	})
+	list, err := collect(rows, scanFeedback)
 	out := make(map[string]oracle.Feedback, len(list))
 	for _, f := range list {
 		out[f.MessageID] = f
 	}
 	return out, err
+}
+
+const feedbackColumns = `f.message_id, f.rating, f.remark, f.at_ms`
+
+func scanFeedback(row scanner) (f oracle.Feedback, err error) {
+	var (
+		rating string
+		at     int64
+	)
+	err = row.Scan(&f.MessageID, &rating, &f.Text, &at)
+	f.Rating, f.At = oracle.Rating(rating), sqldb.Time(at)
+	return f, err
 }
 
 // maxFeedbackCounts bounds a list of counts.

@@ -213,10 +213,8 @@ func (st *Store) sessionGone(ctx context.Context, tx sqldb.Querier, owner, id st
 	if err := coldstore.Drop(ctx, tx, id, time.Now()); err != nil {
 		return err
 	}
-	if indexed > 1 {
-		if err := st.dropIndexed(ctx, tx, owner, time.Now()); err != nil {
-			return err
-		}
+	if err := st.dropIndexed(ctx, tx, owner, indexed > 1, time.Now()); err != nil {
+		return err
 	}
 	return st.report(ctx, tx, owner, eventSessionEnded, time.Now(), sessionReport{SessionID: id})
 }

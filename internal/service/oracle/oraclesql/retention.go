@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 // Idle is the condition on a session that nobody has used it since $1, and that nothing
@@ -56,12 +57,22 @@ type transcripts struct {
 	retention.Rows
 }
 
-// Export implements retention.Source. What is archived is brought back first.
+// Export implements retention.Source. What is archived is read as it is, and what the archive
+// has lost is written down as lost: the rest of the record goes whatever became of that.
 func (t transcripts) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
-	if err := t.st.warm.Thaw(ctx, id); err != nil {
-		return err
-	}
-	return t.Rows.Export(ctx, before, id, to)
+	return t.st.warm.AsItIs(ctx, id, func(cold bool) error {
+		if err := t.Rows.Export(ctx, before, id, to); err != nil || !cold {
+			return err
+		}
+		kept, _, err := t.st.warm.Read(ctx, id)
+		if errors.Is(err, oracle.ErrLost) {
+			return to.Lost(t.Name, id, err)
+		}
+		if err != nil {
+			return err
+		}
+		return kept.All(to.Row)
+	})
 }
 
 // Erase implements retention.Source.

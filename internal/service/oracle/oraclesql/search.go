@@ -226,14 +226,18 @@ func destroyIndex(ctx context.Context, tx sqldb.Querier, owner string, now time.
 }
 
 // dropIndexed says that a session of an owner was deleted. An index goes with the last
-// one; before that, what was said in it goes when its segment is written anew.
-func (st *Store) dropIndexed(ctx context.Context, tx sqldb.Querier, owner string, now time.Time) error {
+// one, whether it had read that or not; before that, what was said in one that it had read
+// goes when its segment is written anew.
+func (st *Store) dropIndexed(ctx context.Context, tx sqldb.Querier, owner string, read bool, now time.Time) error {
 	more, err := exists(ctx, tx, `SELECT 1 FROM oracle_sessions WHERE owner = $1 AND expires_ms = 0 LIMIT 1`, owner)
 	if err != nil {
 		return err
 	}
 	if !more {
 		return destroyIndex(ctx, tx, owner, now)
+	}
+	if !read {
+		return nil
 	}
 	return textTables(st.db).Touch(ctx, tx, owner, now)
 }

@@ -169,22 +169,25 @@ func forkSession(ctx context.Context, tx sqldb.Querier, s *oracle.Session, turn 
 	return writeBranches(ctx, tx, s, before, after)
 }
 
+const branchColumns = `b.turn, b.parent, b.root, b.kind, b.chosen, b.hidden`
+
+func scanBranch(row scanner) (n oracle.TurnNode, err error) {
+	var (
+		kind           string
+		chosen, hidden int
+	)
+	err = row.Scan(&n.Turn, &n.Parent, &n.Root, &kind, &chosen, &hidden)
+	n.Kind, n.Chosen, n.Hidden = oracle.VersionKind(kind), chosen != 0, hidden != 0
+	return n, err
+}
+
 // readBranches returns the branches of a session with all its turns.
 func readBranches(ctx context.Context, tx sqldb.Querier, sessionID string) (oracle.Branches, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT turn, parent, root, kind, chosen, hidden FROM oracle_turns WHERE session_id = $1 ORDER BY turn`, sessionID)
+	rows, err := tx.QueryContext(ctx, `SELECT `+branchColumns+` FROM oracle_turns b WHERE b.session_id = $1 ORDER BY b.turn`, sessionID)
 	if err != nil {
 		return nil, fmt.Errorf("select branches: %w", err)
 	}
-	known, err := collect(rows, func(row scanner) (oracle.TurnNode, error) {
-		var (
-			n              oracle.TurnNode
-			kind           string
-			chosen, hidden int
-		)
-		err := row.Scan(&n.Turn, &n.Parent, &n.Root, &kind, &chosen, &hidden)
-		n.Kind, n.Chosen, n.Hidden = oracle.VersionKind(kind), chosen != 0, hidden != 0
-		return n, err
-	})
+	known, err := collect(rows, scanBranch)
 	if err != nil {
 		return nil, err
 	}

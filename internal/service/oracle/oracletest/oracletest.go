@@ -40,6 +40,7 @@ const (
 func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("sessions", func(t *testing.T) { t.Parallel(); testSessions(t, open(t)) })
 	t.Run("search", func(t *testing.T) { t.Parallel(); testSearch(t, open(t)) })
+	t.Run("the index of nothing", func(t *testing.T) { t.Parallel(); testIndexGoes(t, open(t)) })
 	t.Run("hidden sessions", func(t *testing.T) { t.Parallel(); testHidden(t, open(t)) })
 	t.Run("threads", func(t *testing.T) { t.Parallel(); testThreads(t, open(t)) })
 	t.Run("what models are told", func(t *testing.T) { t.Parallel(); testModelSide(t, open(t)) })
@@ -56,6 +57,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("answers at once", func(t *testing.T) { t.Parallel(); testAnswersAtOnce(t, open(t)) })
 	t.Run("narrow runs", func(t *testing.T) { t.Parallel(); testNarrow(t, open(t)) })
 	t.Run("versions", func(t *testing.T) { t.Parallel(); testVersions(t, open(t)) })
+	t.Run("every branch", func(t *testing.T) { t.Parallel(); testEveryBranch(t, open(t)) })
 	t.Run("feedback", func(t *testing.T) { t.Parallel(); testFeedback(t, open(t)) })
 	t.Run("usage", func(t *testing.T) { t.Parallel(); testUsage(t, open(t)) })
 	t.Run("spenders", func(t *testing.T) { t.Parallel(); testSpenders(t, open(t)) })

@@ -45,6 +45,30 @@ func searches(t *testing.T, st Store) []func(text string, limit, offset int) tal
 	}
 }
 
+// testIndexGoes deletes all sessions, at last one that the index never read.
+func testIndexGoes(t *testing.T, st Store) {
+	ctx := t.Context()
+	s, empty := NewSession(t, st), NewSession(t, st)
+	Answer(t, st, Say(t, st, s.ID, "bees", oracle.Interrupt).Run, "fly")
+	searches(t, st)[1]("bees", 5, 0)
+	has := func() bool {
+		t.Helper()
+		at, err := st.Stand(ctx, Owner, talksearch.Look{Segments: true, Known: -1})
+		must(t, err)
+		return at.Index.WrappedKey != nil
+	}
+	if !has() {
+		t.Fatal("there is no index")
+	}
+	for _, id := range []string{s.ID, empty.ID} {
+		_, err := st.DeleteSession(ctx, Owner, id)
+		must(t, err)
+	}
+	if has() {
+		t.Error("the index of nothing is there")
+	}
+}
+
 func testSearch(t *testing.T, st Store) {
 	talk := func(title, said, answer string) string {
 		s := NewSession(t, st)

@@ -110,9 +110,19 @@ type Store interface {
 	KeyRequests(ctx context.Context, f Filter) ([]Request, error)
 	// KeyRequestOf returns one request, or ErrNone.
 	KeyRequestOf(ctx context.Context, id string) (Request, error)
-	// DecideKey takes the step that Request.May allows, and notes who took it. Approving it
-	// binds the key, and undoing it gives the one before back, in the same transaction.
-	DecideKey(ctx context.Context, id string, to State, by string, at time.Time) (Request, error)
+	// DecideKey takes the step that Request.May and the step itself allow, and notes who took
+	// it. Approving it binds the key, and undoing it gives the one before back. All of that is
+	// one transaction, in which nobody else changes the request.
+	DecideKey(ctx context.Context, id string, step Step) (Request, error)
+}
+
+// Step is what somebody decides about a request.
+type Step struct {
+	To State
+	By string
+	At time.Time
+	// Allowed, which may be nil, refuses who may not decide so about the request as it is then.
+	Allowed func(Request) error
 }
 
 // Config is what the service needs.
@@ -190,12 +200,12 @@ func (s *Service) Approve(ctx context.Context, id string, by Operator) (Request,
 	if err := s.Fresh(ctx, r.Key); err != nil {
 		return Request{}, err
 	}
-	return s.decide(ctx, id, Approved, by.Name)
+	return s.decide(ctx, id, Step{To: Approved, By: by.Name})
 }
 
 // Refuse ends a request, for an operator.
 func (s *Service) Refuse(ctx context.Context, id, by string) (Request, error) {
-	return s.decide(ctx, id, Refused, by)
+	return s.decide(ctx, id, Step{To: Refused, By: by})
 }
 
 // RefuseOwn ends a request with the key that would be replaced: whoever has it is
@@ -208,12 +218,15 @@ func (s *Service) RefuseOwn(ctx context.Context, id, person string) (Request, er
 	if r.Person != person {
 		return Request{}, errNone
 	}
-	return s.decide(ctx, id, Refused, person)
+	return s.decide(ctx, id, Step{To: Refused, By: person})
 }
 
 // Undo gives the person the key before back. The new one is nobody's from then on. Who
 // approved it undoes it, within UndoTime, or an owner; about who runs the deployment an
 // owner alone decides there too.
+//
+// Who approved it is looked at where it is undone: somebody else may approve it meanwhile.
+// Whose it is never changes.
 func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, error) {
 	r, err := s.store.KeyRequestOf(ctx, id)
 	if err != nil {
@@ -223,19 +236,23 @@ func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, er
 	if err != nil {
 		return Request{}, err
 	}
-	switch {
-	case by.Owner:
-	case runs:
-		return Request{}, errOwner
-	case r.State == Approved && by.Name != r.DecidedBy:
-		return Request{}, errOther
-	}
-	return s.decide(ctx, id, Undone, by.Name)
+	return s.decide(ctx, id, Step{To: Undone, By: by.Name, Allowed: func(now Request) error {
+		switch {
+		case by.Owner:
+			return nil
+		case runs:
+			return errOwner
+		case by.Name != now.DecidedBy:
+			return errOther
+		}
+		return nil
+	}})
 }
 
-func (s *Service) decide(ctx context.Context, id string, to State, by string) (Request, error) {
-	r, err := s.store.DecideKey(ctx, id, to, by, s.cfg.Now())
-	if err == nil && (to == Approved || to == Undone) {
+func (s *Service) decide(ctx context.Context, id string, step Step) (Request, error) {
+	step.At = s.cfg.Now()
+	r, err := s.store.DecideKey(ctx, id, step)
+	if err == nil && (step.To == Approved || step.To == Undone) {
 		s.cfg.Bound(ctx)
 	}
 	return r, err

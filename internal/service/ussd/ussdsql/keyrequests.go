@@ -174,10 +174,9 @@ var keyActs = map[ussdkey.State]string{
 var keyEvents = map[ussdkey.State]string{ussdkey.Approved: eventKeyBound, ussdkey.Undone: eventKeyUndone}
 
 // DecideKey implements ussdkey.Store.
-func (s *Store) DecideKey(ctx context.Context, id string, to ussdkey.State, by string,
-	at time.Time,
-) (ussdkey.Request, error) {
+func (s *Store) DecideKey(ctx context.Context, id string, step ussdkey.Step) (ussdkey.Request, error) {
 	var r ussdkey.Request
+	to, by, at := step.To, step.By, step.At
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
 		// The row is locked by the change that is decided upon, so that two take turns.
 		if _, err := tx.ExecContext(ctx, `UPDATE ussd_key_requests SET id = id WHERE id = $1`, id); err != nil {
@@ -189,6 +188,11 @@ func (s *Store) DecideKey(ctx context.Context, id string, to ussdkey.State, by s
 		}
 		if err := r.May(to, at); err != nil {
 			return err
+		}
+		if step.Allowed != nil {
+			if err := step.Allowed(r); err != nil {
+				return err
+			}
 		}
 		if err := s.bindKey(ctx, tx, r, to, by, at); err != nil {
 			return err

@@ -385,6 +385,43 @@ func TestWhoUndoesAKey(t *testing.T) {
 	})
 }
 
+// meanwhile lets something happen once a request was read.
+type meanwhile struct {
+	ussdkey.Store
+	happens func()
+}
+
+func (m meanwhile) KeyRequestOf(ctx context.Context, id string) (ussdkey.Request, error) {
+	r, err := m.Store.KeyRequestOf(ctx, id)
+	m.happens()
+	return r, err
+}
+
+// Who reads a request that waits, and undoes it after somebody else has approved it, is
+// not who approved it.
+func TestWhoUndoesAKeyThatIsApprovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	eachKeyDesk(t, func(t *testing.T, d *keyDesk) {
+		r := d.ask(t, "s3")
+		d.clock.Jump(keyWait)
+		slow := ussdkey.New(meanwhile{d.store, func() {
+			if _, err := d.keys.Approve(t.Context(), r.ID, anOperator); err != nil {
+				t.Error(err)
+			}
+		}}, ussdkey.Config{
+			Runs:  func(context.Context, string) (bool, error) { return false, nil },
+			Bound: func(context.Context) {}, Now: d.clock.Now,
+		})
+		_, err := slow.Undo(t.Context(), r.ID, ussdkey.Operator{Name: "another"})
+		if !refusedWith(err, "owner_needed") || d.smith.bound[ada] != fresh {
+			t.Errorf("another operator: %v, bound %v", err, d.smith.bound)
+		}
+		if got := d.state(t, r.ID); got != ussdkey.Approved {
+			t.Errorf("it is %s", got)
+		}
+	})
+}
+
 // Of several operators at once one decides.
 func TestOneDecidesAboutAKey(t *testing.T) {
 	t.Parallel()
@@ -396,10 +433,10 @@ func TestOneDecidesAboutAKey(t *testing.T) {
 		for i := range errs {
 			wg.Go(func() {
 				if i%2 == 0 {
-					_, errs[i] = d.store.DecideKey(t.Context(), r.ID, ussdkey.Approved, "operator", d.clock.Now())
+					_, errs[i] = d.store.DecideKey(t.Context(), r.ID, ussdkey.Step{To: ussdkey.Approved, By: "operator", At: d.clock.Now()})
 					return
 				}
-				_, errs[i] = d.store.DecideKey(t.Context(), r.ID, ussdkey.Refused, "operator", d.clock.Now())
+				_, errs[i] = d.store.DecideKey(t.Context(), r.ID, ussdkey.Step{To: ussdkey.Refused, By: "operator", At: d.clock.Now()})
 			})
 		}
 		wg.Wait()
