@@ -1,4 +1,4 @@
-import type { IChatResult } from "@castalia/oracles-client";
+import type { IAttachment, IChatResult } from "@castalia/oracles-client";
 import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import {
   useEffect,
@@ -35,12 +35,13 @@ async function sendVia(
   { chat, attachments }: Pick<ComposerProps, "chat" | "attachments">,
   text: string,
 ): Promise<boolean> {
-  const files = (await attachments?.take()) ?? [];
+  let files: IAttachment[] = [];
   try {
+    files = (await attachments?.take()) ?? [];
     await chat.sendMessage(text, undefined, files.length > 0 ? files : undefined);
     return true;
   } catch {
-    // What is wrong is told by the chat.
+    // What is wrong is told by the chat, or by the attachments.
     attachments?.giveBack(files);
     return false;
   }

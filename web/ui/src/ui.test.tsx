@@ -279,6 +279,19 @@ test("a message that was not sent is given back, and Escape stops an answer", as
   expect(stop).toHaveBeenCalledOnce();
 });
 
+test("a message whose files could not be handed over is given back", async () => {
+  const sendMessage = vi.fn(done);
+  const refused = { ...attachments, take: () => Promise.reject(new Error("away")) };
+  render(
+    <Composer chat={{ isSending: false, sendMessage, abortStream: done }} attachments={refused} />,
+  );
+  const field = screen.getByLabelText<HTMLTextAreaElement>(english.entry);
+  fireEvent.change(field, { target: { value: "rain" } });
+  fireEvent.click(screen.getByLabelText(english.send));
+  await waitFor(() => expect(field.value).toBe("rain"));
+  expect(sendMessage).not.toHaveBeenCalled();
+});
+
 test("they are drawn by the React that is tested", () => {
   expect(version.split(".")[0]).toBe(process.env["REACT_MAJOR"]);
 });

@@ -101,4 +101,5 @@ test("a grant that is refused keeps the files", async () => {
   act(() => get().add(stored("a")));
   await act(() => expect(get().take()).rejects.toThrow("no"));
   expect(get().list).toHaveLength(1);
+  expect(get().error?.message).toBe("no");
 });

@@ -138,9 +138,14 @@ export function useAttachments(options: UseAttachmentsOptions): UseAttachmentsRe
         const cids = ready.flatMap(({ cid }) => (cid ? [cid] : []));
         if (grant && cids.some((cid) => !granted.current.has(cid))) {
           const all = new Set([...granted.current, ...cids]);
-          const raw = await grant([...all]);
-          const api = client.api(baseUrl ?? "", oracleDid);
-          await api.json("/delegation", { method: "POST", body: { raw } });
+          try {
+            const raw = await grant([...all]);
+            const api = client.api(baseUrl ?? "", oracleDid);
+            await api.json("/delegation", { method: "POST", body: { raw } });
+          } catch (cause) {
+            setError(asError(cause));
+            throw cause;
+          }
           granted.current = all;
         }
         setList((all) => all.filter((a) => a.progress !== undefined));

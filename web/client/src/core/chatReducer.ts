@@ -234,11 +234,16 @@ function pageLoaded(before: ChatModel, { page: told, epoch }: Of<"loaded">): Cha
   const live = turn?.reply && messageOf(turn.reply);
   const conversation = loaded(model.conversation, page, live, isWhole);
   const isThere = model.conversation.unsent !== conversation.unsent;
+  // A page that is opened finds what the last turn failed of as the one before it left it.
+  const failure = view.isLoading && isWhole && !turn ? page.messages.at(-1)?.error : undefined;
   const next = withView(isWhole ? withTurn(model, { reply: undefined }) : model, {
     isLoading: false,
     // What is wrong with a turn stays to be seen.
     error: view.error === unread ? undefined : view.error,
     ...(isThere ? { status: "ready", sendMessageError: undefined } : {}),
+    ...(failure
+      ? { status: "error", error: new TurnError({ ...failure, error: failure.message }) }
+      : {}),
   });
   return { ...next, conversation, unread: undefined };
 }

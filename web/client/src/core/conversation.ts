@@ -1,6 +1,7 @@
 import { dropOldest } from "./bounded";
 import { adopt, marked, merge, place, settle, upTo, type Extra } from "./history";
 import { cursorOf, type Page } from "./pages";
+import { isFailure } from "./parts";
 import type { IFeedback, IMessage } from "./types";
 
 /**
@@ -138,14 +139,14 @@ export function loaded(
 ): Conversation {
   const mine = isWhole ? c.pending : c.pending.filter((m) => m.type === "human");
   const shown = [...mine, ...(isWhole && live ? [live] : [])];
+  const failures = isWhole ? c.extras.filter((e) => isFailure(e.message)) : [];
   const known = new Set(c.stored.map((m) => m.id));
   const byStream = c.stored.filter((m) => c.streamed.has(m.id));
-  const adopted = adopt(page.messages, [...byStream, ...shown], (id) =>
-    known.has(c.shownIds.get(id) ?? id),
-  );
+  const told = place([...byStream, ...shown], failures);
+  const adopted = adopt(page.messages, told, (id) => known.has(c.shownIds.get(id) ?? id));
   const shownIds = new Map([...c.shownIds, ...adopted]);
   const found = new Set(adopted.values());
-  const fresh = settle(page.messages, [...c.stored, ...shown], shownIds);
+  const fresh = settle(page.messages, [...c.stored, ...told], shownIds);
   const { messages, joined } = merge(c.stored, fresh);
   const pending = isWhole ? [] : c.pending.filter((m) => !found.has(m.id));
   const ids = new Set([...messages, ...pending].map((m) => m.id));
@@ -154,6 +155,7 @@ export function loaded(
     ...c,
     stored: messages,
     pending,
+    extras: c.extras.filter((e) => !found.has(e.message.id)),
     // The answer was lost, and the message was not.
     unsent: c.unsent !== undefined && found.has(c.unsent) ? undefined : c.unsent,
     streamed: new Set([...c.streamed].filter((id) => !found.has(id))),

@@ -1,5 +1,5 @@
 import type { OracleEventPayloads } from "./events";
-import { write } from "./parts";
+import { failed, write } from "./parts";
 import { randomId } from "./random";
 import type { IAttachment, IMessage, MessageContent } from "./types";
 
@@ -18,17 +18,7 @@ export function humanMessage(content: MessageContent, attachments?: IAttachment[
 /** What an error frame adds to the conversation. */
 export function errorMessage(turnId: string, message: string, createdAt: string): IMessage {
   const id = `${turnId}-error`;
-  return {
-    id,
-    type: "ai",
-    content: {
-      name: "Error",
-      props: { id, args: { message }, status: "error", error: message, event: "error" },
-    },
-    parts: [{ type: "error", text: message }],
-    isComplete: true,
-    createdAt,
-  };
+  return { id, type: "ai", ...failed(id, message), isComplete: true, createdAt };
 }
 
 /** What a component adds to the conversation that belongs to no call of the reply. */

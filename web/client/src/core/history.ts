@@ -1,4 +1,4 @@
-import { fromStored } from "./parts";
+import { fromStored, isFailure } from "./parts";
 import type {
   IFeedback,
   IMessage,
@@ -52,13 +52,14 @@ export function marked(
 
 /**
  * The stored messages by what is shown of them: each of the user's own, and the
- * steps of each reply. Every step but the last called something.
+ * steps of each reply. Every step but the last called something. Why a turn failed
+ * is an entry of its own.
  */
 function turns(page: StoredMessage[]): [StoredMessage, ...StoredMessage[]][] {
   const all: [StoredMessage, ...StoredMessage[]][] = [];
   for (const m of page) {
     const last = all.at(-1);
-    if (m.type === "ai" && last?.at(-1)?.toolCalls?.length) last.push(m);
+    if (m.type === "ai" && !m.error && last?.at(-1)?.toolCalls?.length) last.push(m);
     else all.push([m]);
   }
   return all;
@@ -94,7 +95,10 @@ export function adopt(
     const [m] = steps;
     if (isKnown(m.id)) continue;
     const at = shown.findIndex(
-      (s, j) => j >= from && s.type === m.type && (m.type === "ai" || s.content === m.content),
+      (s, j) =>
+        j >= from &&
+        s.type === m.type &&
+        (m.type === "ai" ? isFailure(s) === Boolean(m.error) : s.content === m.content),
     );
     const found = shown[at];
     if (!found) continue;
@@ -131,7 +135,7 @@ function tells(fresh: IMessage, shown: IMessage): boolean {
       parts.flatMap((part: MessagePart): unknown[] =>
         part.type === "tool"
           ? [[part.call.id, part.call.status ?? "done"]]
-          : part.type === "text"
+          : part.type === "text" || part.type === "error"
             ? [part.text]
             : part.type === "citation"
               ? [part.citation.number]

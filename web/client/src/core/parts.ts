@@ -94,7 +94,8 @@ export function contentOf(
 
 /** A message of the history as a page sees it: the steps of a turn are one reply. */
 export function fromStored(steps: StoredMessage[], id: string): IMessage {
-  const [first, last] = [steps[0], steps.at(-1)] as [StoredMessage, StoredMessage];
+  const [{ error, ...first }, last] = [steps[0], steps.at(-1)] as [StoredMessage, StoredMessage];
+  if (error) return { ...first, id, ...failed(id, error.message) };
   let parts: MessagePart[] = [];
   for (const { content, reasoning = "", toolCalls = [] } of steps) {
     parts = write(write(parts, "reasoning", reasoning), "text", content);
@@ -116,6 +117,22 @@ export function fromStored(steps: StoredMessage[], id: string): IMessage {
     ...(reasoning ? { reasoning } : {}),
     ...(calls.length > 0 ? { toolCalls: calls } : {}),
   };
+}
+
+/** What a failure is drawn by, in the message of that id. */
+export function failed(id: string, text: string): Pick<IMessage, "content" | "parts"> {
+  return {
+    content: {
+      name: "Error",
+      props: { id, args: { message: text }, status: "error", error: text, event: "error" },
+    },
+    parts: [{ type: "error", text }],
+  };
+}
+
+/** Whether a message says why a turn failed. */
+export function isFailure({ parts }: IMessage): boolean {
+  return parts?.[0]?.type === "error";
 }
 
 /** The history has a call's output as JSON once more; a stream tells it as the model read it. */

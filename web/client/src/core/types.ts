@@ -134,6 +134,8 @@ export interface StoredMessage {
   citations?: ICitation[];
   attachment?: IAttachment;
   attachments?: IAttachment[];
+  /** Why the turn ended without its answer; the content is then its text. */
+  error?: { kind?: string; message: string; retryable?: boolean };
   version?: IMessageVersion;
   feedback?: IFeedback;
 }
