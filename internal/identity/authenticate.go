@@ -171,8 +171,8 @@ func (s *Service) once(
 	ctx context.Context, key tokenHash, token string, from netip.Addr,
 	verify func(context.Context, *lookups) (Principal, bool, error),
 ) (Principal, error) {
-	if verdict, known := s.over.Get(key, s.now()); known {
-		return Principal{}, verdict
+	if was, known := s.over.Get(key, s.now()); known && was.keys == s.revoked.bound() {
+		return Principal{}, was.verdict
 	}
 	flight := s.flights.DoChan(string(key[:])+ratelimit.NetworkOf(from).String(), func() (any, error) {
 		// The verdict is for everyone who waits, so one caller's departure does
@@ -189,11 +189,12 @@ func (s *Service) once(
 		limited, cancel := context.WithTimeout(ctx, verifyLimit)
 		defer cancel()
 		asks := &lookups{Resolver: s.resolver, turn: turn, gate: s.asking, from: from}
+		keys := s.revoked.bound()
 		p, lasting, err := verify(limited, asks)
 		if err != nil {
 			s.counts.refused.Add(1)
 			if asks.asked == 0 { // else somebody else's answer may change it
-				s.rememberEnd(key, err)
+				s.rememberEnd(key, ending{err, keys})
 			}
 			return p, err
 		}
@@ -224,12 +225,19 @@ const (
 // overFor is how long a node answers from memory that a token is over.
 const overFor = time.Minute
 
+// ending is a verdict that stays what it is while keys are bound as they are: a binding
+// can be undone, and what a lost key signed counts again then.
+type ending struct {
+	verdict error
+	keys    *bindings
+}
+
 // rememberEnd notes a verdict that does not change any more. A page that goes on
 // asking with a token that has expired then costs no verification.
-func (s *Service) rememberEnd(key tokenHash, err error) {
-	switch ucan.ReasonOf(err) {
+func (s *Service) rememberEnd(key tokenHash, e ending) {
+	switch ucan.ReasonOf(e.verdict) {
 	case ucan.Expired, ucan.Revoked:
-		s.over.Put(key, err, s.now().Add(overFor), 1)
+		s.over.Put(key, e, s.now().Add(overFor), 1)
 	}
 }
 

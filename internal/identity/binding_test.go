@@ -133,7 +133,11 @@ func TestABindingCanBeUndone(t *testing.T) {
 	t.Parallel()
 	s, store := withStore(t)
 	fresh := identitytest.NewActor("fresh")
+	lasting := identitytest.Files(t, alice, s.DID(), "fs/read")
 	lose(t, s, store, fresh)
+	if err := filesError(t, s, lasting); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("a token of the lost key: %v", err)
+	}
 	p := identitytest.Principal(t, s, fresh)
 	ended, stop := s.Watch(p)
 	defer stop()
@@ -146,6 +150,9 @@ func TestABindingCanBeUndone(t *testing.T) {
 	}
 	if got := identitytest.Principal(t, s, alice); got.DID != alice.DID {
 		t.Errorf("the key before: %s", got.DID)
+	}
+	if err := filesError(t, s, lasting); err != nil { // that it was refused is not remembered
+		t.Errorf("its token: %v", err)
 	}
 	if got := s.KeyOf(alice.DID); got != alice.DID {
 		t.Errorf("signs now: %s", got)

@@ -71,7 +71,7 @@ type Service struct {
 	sealer  sealing.Sealer // of delegations in the database
 	cache   *recent.Map[tokenHash, Principal]
 	past    *recent.Map[tokenHash, struct{}] // tokens that were good once
-	over    *recent.Map[tokenHash, error]    // tokens that will never be good again
+	over    *recent.Map[tokenHash, ending]   // tokens that will never be good again
 	gate    *ratelimit.Gate
 	asking  *ratelimit.Gate // of look-ups
 	flights singleflight.Group
@@ -124,7 +124,7 @@ func New(d Deps, cfg Config) (*Service, error) {
 			Budget: lookupBudget, Ahead: lookupAhead, Slots: lookupSlots,
 		}),
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
-		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),
+		over: recent.New[tokenHash, ending](maxOver), revoked: newRevocations(),
 	}, nil
 }
 
