@@ -76,7 +76,7 @@ func (s *Store) SaveIndex(ctx context.Context, at filestore.IndexCursor, to int6
 	gone []string, segment *shelf.Record, now time.Time,
 ) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO filestore_text_indexes (id, seq, revision, dirty_ms) VALUES ($1, 0, 0, 0) ON CONFLICT (id) DO NOTHING`, at.Namespace); err != nil {
+		if _, err := tx.ExecContext(ctx, indexRow, at.Namespace); err != nil {
 			return err
 		}
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_text_indexes SET seq = $1 WHERE id = $2 AND seq = $3`, to, at.Namespace, at.Seq)
@@ -139,6 +139,9 @@ func saveIndexed(ctx context.Context, tx sqldb.Querier, ns string, f filestore.I
 	return lost, nil
 }
 
+// indexRow makes the row of an index, unless it is there.
+const indexRow = `INSERT INTO filestore_text_indexes (id, seq, revision, dirty_ms) VALUES ($1, 0, 0, 0) ON CONFLICT (id) DO NOTHING`
+
 // DestroyIndex destroys the keys of the index of a namespace that has no files any more, not
 // in the trash either, and reports whether it had something. Otherwise what was purged lies
 // in its segments until they are written anew. An indexer that is at work begins behind what
@@ -149,6 +152,10 @@ func (s *Store) DestroyIndex(ctx context.Context, ns string, now time.Time) (had
 		files, err := sqldb.Strings(ctx, tx, `SELECT id FROM filestore_files WHERE ns = $1 LIMIT 1`, ns)
 		if err != nil || len(files) > 0 {
 			return err
+		}
+		// An indexer that is at work for the first time has no row yet, and is to find one.
+		if _, err := tx.ExecContext(ctx, indexRow, ns); err != nil {
+			return fmt.Errorf("begin an index: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE filestore_text_indexes SET revision = revision + 1, dirty_ms = 0, crowded = 0,
 			seq = COALESCE((SELECT last FROM platform_feeds WHERE name = $1), seq) WHERE id = $2`, feedName(ns), ns); err != nil {

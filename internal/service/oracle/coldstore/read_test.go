@@ -79,6 +79,24 @@ func TestWhatIsLostIsToldFromWhatIsAway(t *testing.T) {
 		if is, err := w.cold.Missing(t.Context(), s.ID); err != nil || !is {
 			t.Errorf("what is gone is there: %t, %v", is, err)
 		}
+		if _, err := w.on.Messages(t.Context(), oracletest.Owner, s.ID, 0); !errors.Is(err, oracle.ErrLost) {
+			t.Errorf("whoever opens it is told to come later: %v", err)
+		}
+	})
+}
+
+// An archive that has nothing of many is not the archive: what it lacks is not lost.
+func TestAnEmptyArchiveHasLostNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		s := w.talk(1)
+		w.talk(1)
+		w.freeze()
+		w.drop()
+		_, _, err := w.on.Whole(t.Context(), oracletest.Owner, s.ID, oracle.Place{}, 9)
+		if errors.Is(err, oracle.ErrLost) || !fault.Is(err, fault.Unavailable) {
+			t.Errorf("exported: %v", err)
+		}
 	})
 }
 

@@ -46,6 +46,9 @@ func (s *Store) bringBack(ctx context.Context, session string, used bool) (cold 
 		if now, ok, findErr := s.find(ctx, session); findErr == nil && (!ok || now.id != o.id) {
 			return true, nil // somebody else has brought it back, or deleted it
 		}
+		if errors.Is(err, oracle.ErrLost) { // to come again later does not help
+			return true, fmt.Errorf("bring back conversation %s: %w", session, err)
+		}
 		return true, away(session, fmt.Errorf("bring it back: %w", err))
 	}
 	return true, s.restore(ctx, o, tables, used)
@@ -77,7 +80,7 @@ func (s *Store) fetch(ctx context.Context, o object) (_ []byte, err error) {
 	}
 	body, err := s.Blobs.Get(ctx, name(o.id), 0, -1)
 	if errors.Is(err, blob.ErrNotFound) {
-		err = errors.Join(oracle.ErrLost, err)
+		err = s.absent(ctx, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the object %s: %w", name(o.id), err)
@@ -91,6 +94,23 @@ func (s *Store) fetch(ctx context.Context, o object) (_ []byte, err error) {
 		return nil, fmt.Errorf("%w: the object %s is not what was stored", oracle.ErrLost, name(o.id))
 	}
 	return sealed, nil
+}
+
+// absent judges that the store has no such object. It is lost where the store has others:
+// a folder that is not mounted and a proxy in front of nothing have none of them, and what
+// is taken for lost may be erased.
+func (s *Store) absent(ctx context.Context, err error) error {
+	for _, listErr := range s.Blobs.List(ctx, Prefix) {
+		if listErr != nil {
+			return errors.Join(err, fmt.Errorf("list the archive: %w", listErr))
+		}
+		return errors.Join(oracle.ErrLost, err)
+	}
+	t, countErr := s.Totals(ctx)
+	if countErr != nil || t.Conversations > 1 {
+		return errors.Join(err, errors.New("the archive is empty and should not be: is it the right folder or bucket"), countErr)
+	}
+	return errors.Join(oracle.ErrLost, err)
 }
 
 // open reads what an object holds.
