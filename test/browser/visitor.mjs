@@ -151,8 +151,11 @@ export async function copied(page) {
     (document.querySelector("dialog[open]") ?? document.body).append(field);
     field.focus();
   });
-  await page.keyboard.press("Control+v");
-  const text = await eventually("it is pasted", () => page.evaluate(() => document.getElementById("pasted-here").value));
+  // What is copied may be on its way still.
+  const text = await eventually("it is pasted", async () => {
+    await page.keyboard.press("Control+v");
+    return page.evaluate(() => document.getElementById("pasted-here").value);
+  });
   await page.evaluate(() => document.getElementById("pasted-here").remove());
   return text;
 }

@@ -88,10 +88,12 @@ export function Composer(props: ComposerProps) {
     if (!isReady || isBusy) return;
     const said = text.trim() || labels.whatIsIn(files.map((a) => a.filename).join(", "));
     setText("");
-    void (props.onSend?.(said) ?? sendVia(props, said)).then((isSent) => {
-      // What was not sent is given back, before what was written since.
-      if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
-    });
+    void (props.onSend?.(said) ?? sendVia(props, said))
+      .catch(() => false)
+      .then((isSent) => {
+        // What was not sent is given back, before what was written since.
+        if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
+      });
   }
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {

@@ -292,6 +292,30 @@ test("a message whose files could not be handed over is given back", async () =>
   expect(sendMessage).not.toHaveBeenCalled();
 });
 
+test("a message is given back when a page fails to send it", async () => {
+  render(
+    <Composer
+      chat={{ isSending: false, sendMessage: done, abortStream: done }}
+      onSend={() => Promise.reject(new Error("away"))}
+    />,
+  );
+  const field = screen.getByLabelText<HTMLTextAreaElement>(english.entry);
+  fireEvent.change(field, { target: { value: "rain" } });
+  fireEvent.click(screen.getByLabelText(english.send));
+  await waitFor(() => expect(field.value).toBe("rain"));
+});
+
+test("an answer that failed can be asked for again, and is neither copied nor rated", () => {
+  const parts = [{ type: "error" as const, text: "Please try again." }];
+  const content = { name: "Error", props: { id: "e", error: "Please try again." } };
+  const acts = { regenerate: vi.fn(), edit: done, choose: done, rate: done };
+  render(<Message message={{ id: "m", type: "ai", content, parts }} acts={acts} />);
+  fireEvent.click(screen.getByLabelText(english.askAgain));
+  expect(acts.regenerate).toHaveBeenCalledWith("m");
+  expect(screen.queryByLabelText(english.copyAnswer)).toBeNull();
+  expect(screen.queryByLabelText(english.goodAnswer)).toBeNull();
+});
+
 test("they are drawn by the React that is tested", () => {
   expect(version.split(".")[0]).toBe(process.env["REACT_MAJOR"]);
 });

@@ -96,10 +96,13 @@ test("the oracle is let read what is sent, and what was sent before", async () =
 });
 
 test("a grant that is refused keeps the files", async () => {
-  const grant = vi.fn(() => Promise.reject(new Error("no")));
+  const grant = vi.fn<() => Promise<string>>(() => Promise.reject(new Error("no")));
   const { get } = opened({ grant });
   act(() => get().add(stored("a")));
   await act(() => expect(get().take()).rejects.toThrow("no"));
   expect(get().list).toHaveLength(1);
   expect(get().error?.message).toBe("no");
+  grant.mockResolvedValue("granted");
+  await act(() => get().take());
+  expect(get().error).toBeUndefined();
 });

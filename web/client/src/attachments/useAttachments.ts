@@ -133,6 +133,7 @@ export function useAttachments(options: UseAttachmentsOptions): UseAttachmentsRe
         without(key);
       },
       take: async () => {
+        setError(undefined); // what was refused before is asked for again
         const ready = shown.current.filter((a) => a.progress === undefined);
         const { grant } = latest.current;
         const cids = ready.flatMap(({ cid }) => (cid ? [cid] : []));

@@ -78,7 +78,10 @@ export function reduce(model: ChatModel, action: ChatAction): ChatModel {
     case "asked":
       return asked(model, action);
     case "joined":
-      return withView(begun(model, { isForeign: action.isForeign }), { run: action.run });
+      return withView(begun(model, { isForeign: action.isForeign }), {
+        run: action.run,
+        error: model.unread, // what was wrong with the turn before is over
+      });
     case "accepted":
       return isRunning(model, action.turn) ? accepted(model, action) : model;
     case "framed":

@@ -113,11 +113,16 @@ function Answer({ message, acts, components }: MessageProps & { components: UICo
       ))}
       <Sources message={message} />
       <Attached message={message} />
-      {said && message.isComplete !== false && (
+      {(said || hasFailed(message)) && message.isComplete !== false && (
         <AnswerTools message={message} said={said} acts={acts} />
       )}
     </article>
   );
+}
+
+/** It can be asked again, also by a page that did not see it fail. */
+function hasFailed({ parts = [] }: IMessage) {
+  return parts.some(({ type }) => type === "error");
 }
 
 /** The passages that an answer points to, folded below it. */

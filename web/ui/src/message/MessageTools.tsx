@@ -25,25 +25,38 @@ export function AnswerTools(props: {
     acts?.rate(id, feedback?.rating === rating ? null : rating);
   return (
     <div className="castalia-message-tools">
-      <CopyButton text={said} label={labels.copyAnswer} />
+      {said && <CopyButton text={said} label={labels.copyAnswer} />}
       {acts && (
         <span className="castalia-when-idle">
           <IconButton icon="restore" label={labels.askAgain} onClick={() => acts.regenerate(id)} />
-          <IconButton
-            icon="good"
-            label={labels.goodAnswer}
-            aria-pressed={feedback?.rating === "up"}
-            onClick={() => rate("up")}
-          />
-          <IconButton
-            icon="bad"
-            label={labels.badAnswer}
-            aria-pressed={feedback?.rating === "down"}
-            onClick={() => rate("down")}
-          />
+          {said && <Ratings feedback={feedback} rate={rate} />}
         </span>
       )}
     </div>
+  );
+}
+
+function Ratings(props: {
+  feedback: IFeedback | undefined;
+  rate: (rating: IFeedback["rating"]) => void;
+}) {
+  const labels = useLabels();
+  const { feedback, rate } = props;
+  return (
+    <>
+      <IconButton
+        icon="good"
+        label={labels.goodAnswer}
+        aria-pressed={feedback?.rating === "up"}
+        onClick={() => rate("up")}
+      />
+      <IconButton
+        icon="bad"
+        label={labels.badAnswer}
+        aria-pressed={feedback?.rating === "down"}
+        onClick={() => rate("down")}
+      />
+    </>
   );
 }
 
