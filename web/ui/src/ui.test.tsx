@@ -307,7 +307,7 @@ test("a message is given back when a page fails to send it", async () => {
 
 test("an answer that failed can be asked for again, and is neither copied nor rated", () => {
   const parts = [{ type: "error" as const, text: "Please try again." }];
-  const content = { name: "Error", props: { id: "e", error: "Please try again." } };
+  const content = { name: "Error", props: { id: "e", args: {}, error: "Please try again." } };
   const acts = { regenerate: vi.fn(), edit: done, choose: done, rate: done };
   render(<Message message={{ id: "m", type: "ai", content, parts }} acts={acts} />);
   fireEvent.click(screen.getByLabelText(english.askAgain));
