@@ -71,7 +71,7 @@ type Service struct {
 	sealer  sealing.Sealer // of delegations in the database
 	cache   *recent.Map[tokenHash, Principal]
 	past    *recent.Map[tokenHash, struct{}] // tokens that were good once
-	over    *recent.Map[tokenHash, ending]   // tokens that will never be good again
+	over    *recent.Map[tokenHash, ending]   // tokens that are not good any more
 	gate    *ratelimit.Gate
 	asking  *ratelimit.Gate // of look-ups
 	flights singleflight.Group

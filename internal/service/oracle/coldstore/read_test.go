@@ -97,6 +97,9 @@ func TestAnEmptyArchiveHasLostNothing(t *testing.T) {
 		if errors.Is(err, oracle.ErrLost) || !fault.Is(err, fault.Unavailable) {
 			t.Errorf("exported: %v", err)
 		}
+		if is, err := w.cold.Missing(t.Context(), s.ID); is || err == nil {
+			t.Errorf("it is missing: %t, %v", is, err)
+		}
 	})
 }
 

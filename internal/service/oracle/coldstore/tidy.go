@@ -170,7 +170,7 @@ func (s *Store) examine(ctx context.Context, o object, deep bool) error {
 	}
 	info, err := s.Blobs.Stat(ctx, name(o.id))
 	if errors.Is(err, blob.ErrNotFound) {
-		err = errors.Join(oracle.ErrLost, err)
+		err = s.absent(ctx, err)
 	}
 	if err != nil {
 		return fmt.Errorf("the object %s: %w", name(o.id), err)

@@ -54,7 +54,7 @@ func (st *Store) Whole(ctx context.Context, owner, sessionID string, after oracl
 		}
 		found = true
 		if cold {
-			list, more, err = nil, false, nil
+			more = false
 			kept, _, err := st.warm.Read(ctx, sessionID)
 			if err != nil {
 				return err
