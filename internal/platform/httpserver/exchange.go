@@ -2,14 +2,12 @@ package httpserver
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/uuid"
 )
 
 // exchange is everything known about one request. It is the request's
@@ -111,7 +109,7 @@ func requestID(h http.Header, now time.Time) string {
 	if v := h[HeaderRequestID]; len(v) == 1 && saneID(v[0]) {
 		return v[0]
 	}
-	return newID(now)
+	return uuid.Dated(now)
 }
 
 func saneID(s string) bool {
@@ -126,25 +124,4 @@ func saneID(s string) bool {
 		}
 	}
 	return true
-}
-
-// newID returns a UUID of version 7: time first, so that ids sort as they came.
-func newID(now time.Time) string {
-	var u [16]byte
-	binary.LittleEndian.PutUint64(u[8:], rand.Uint64())         //nolint:gosec // it must be unique, not secret
-	binary.LittleEndian.PutUint16(u[6:], uint16(rand.Uint32())) //nolint:gosec // as above
-	ms := now.UnixMilli()
-	for i := range 6 {
-		u[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // the low byte is wanted
-	}
-	u[6] = u[6]&0x0f | 0x70
-	u[8] = u[8]&0x3f | 0x80
-	var s [36]byte
-	hex.Encode(s[0:8], u[0:4])
-	hex.Encode(s[9:13], u[4:6])
-	hex.Encode(s[14:18], u[6:8])
-	hex.Encode(s[19:23], u[8:10])
-	hex.Encode(s[24:36], u[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
 }

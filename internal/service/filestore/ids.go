@@ -4,18 +4,18 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/uuid"
 )
 
-// NewID returns a random UUID: the form of file and public identifiers.
-func NewID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+// NewID names links, locks and public files: it tells nothing.
+func NewID() string { return uuid.Random() }
 
-// newBlobID returns a random name. Nothing about the content shows in it.
+// NewFileID names files, folders and contents in the database: those of one moment adjoin.
+func NewFileID() string { return uuid.Dated(time.Now()) }
+
+// newBlobID returns a random name, by which objects are spread over folders.
 func newBlobID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

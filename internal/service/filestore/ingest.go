@@ -32,17 +32,20 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 	if err != nil {
 		return nil, Content{}, err
 	}
-	b := &Blob{ID: newBlobID(), Namespace: ns}
-	key := seal.NewKey()
-	if b.WrappedKey, err = seal.Wrap(keys.content, key, blobAAD(ns, b.ID)); err != nil {
-		return nil, Content{}, fmt.Errorf("wrap content key: %w", err)
-	}
-	state := cid.NewState(false)
 	body = untilEnd{ctx, body}
 	head, whole, err := readHead(body, hint)
 	if err != nil {
 		return nil, Content{}, err
 	}
+	b := &Blob{ID: newBlobID(), Namespace: ns}
+	if whole {
+		b.ID = NewFileID() // no object has it
+	}
+	key := seal.NewKey()
+	if b.WrappedKey, err = seal.Wrap(keys.content, key, blobAAD(ns, b.ID)); err != nil {
+		return nil, Content{}, fmt.Errorf("wrap content key: %w", err)
+	}
+	state := cid.NewState(false)
 	if whole {
 		err = s.sealInline(b, key, head, state)
 	} else {

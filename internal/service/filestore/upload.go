@@ -304,7 +304,8 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	}
 	r, err := s.store.Commit(ctx, Commit{
 		Change: Change{Scope: scope, By: a.By(), Once: OnceUpload(id), Now: s.now()},
-		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: NewID(), Quota: s.Quota(u.Namespace),
+		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: NewFileID(),
+		Quota: s.Quota(u.Namespace),
 	})
 	return s.done(a, r, err)
 }

@@ -94,7 +94,7 @@ func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, e
 	content.MimeType = p.MimeType
 	c := Commit{
 		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.By(), Once: p.Once, Count: p.Count, Now: s.now()},
-		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: NewID(), Keep: p.Keep, Mark: p.Mark,
+		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: NewFileID(), Keep: p.Keep, Mark: p.Mark,
 		Quota: s.Quota(a.Namespace), Drop: p.Drop,
 	}
 	r, err := s.store.Commit(ctx, c)

@@ -2,14 +2,13 @@ package oracle
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/uuid"
 )
 
 // Bounds of the lists that users page through.
@@ -67,23 +66,7 @@ func New(d Deps) *Service {
 func (s *Service) Identity() Identity { return s.identity }
 
 // NewID returns a random identifier in the form of a version 4 UUID.
-func NewID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	var out [36]byte
-	hex.Encode(out[:8], b[:4])
-	out[8] = '-'
-	hex.Encode(out[9:13], b[4:6])
-	out[13] = '-'
-	hex.Encode(out[14:18], b[6:8])
-	out[18] = '-'
-	hex.Encode(out[19:23], b[8:10])
-	out[23] = '-'
-	hex.Encode(out[24:], b[10:])
-	return string(out[:])
-}
+func NewID() string { return uuid.Random() }
 
 // CreateSession makes an empty session for the user.
 func (s *Service) CreateSession(ctx context.Context, owner string) (Session, error) {

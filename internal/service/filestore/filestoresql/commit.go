@@ -104,22 +104,6 @@ type quotaError int64
 
 func (q quotaError) Error() string { return fmt.Sprintf("more than %d bytes", int64(q)) }
 
-// withinQuota fails when the counters, which this transaction has moved and
-// locked, are beyond the quota.
-func withinQuota(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
-	if quota <= 0 {
-		return nil
-	}
-	var bytes int64
-	if err := tx.QueryRowContext(ctx, `SELECT version_bytes FROM filestore_usage WHERE ns = $1`, ns).Scan(&bytes); err != nil {
-		return fmt.Errorf("read usage: %w", err)
-	}
-	if bytes > quota {
-		return quotaError(quota)
-	}
-	return nil
-}
-
 // lockFile reads a file that is about to change.
 func (s *Store) lockFile(ctx context.Context, tx sqldb.Querier, q *query) (filestore.File, bool, error) {
 	f, err := one(ctx, tx, q.add(s.db.Dialect().ForUpdate()), scanFile)
@@ -203,10 +187,7 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 			return filestore.Receipt{}, err
 		}
 	}
-	if err := d.apply(ctx, tx, f.Namespace); err != nil {
-		return filestore.Receipt{}, err
-	}
-	if err := withinQuota(ctx, tx, f.Namespace, c.Quota); err != nil {
+	if err := d.apply(ctx, tx, f.Namespace, c.Quota); err != nil {
 		return filestore.Receipt{}, err
 	}
 	e.FileID, e.Path, e.Version, e.CID, e.Size, e.MimeType = f.ID, f.Path, f.Version, f.CID, f.Size, f.MimeType

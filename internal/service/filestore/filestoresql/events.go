@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
@@ -60,19 +60,34 @@ const insertStep = 200
 // insertAll inserts n rows into a table, which is named with its columns.
 func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row func(i int) []any) error {
 	for from := 0; from < n; from += insertStep {
-		q := newQuery("INSERT INTO " + into + " VALUES ")
+		text := append([]byte("INSERT INTO "+into), " VALUES "...)
+		var args []any
 		for i := from; i < min(from+insertStep, n); i++ {
-			if i > from {
-				q.add(", ")
+			before := len(args)
+			args = append(args, row(i)...)
+			for at := before; at < len(args); at++ {
+				text = append(text, separator(at, before)...)
+				text = strconv.AppendInt(text, int64(at+1), 10)
 			}
-			values := row(i)
-			q.add("(?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+			text = append(text, ')')
 		}
-		if _, err := tx.ExecContext(ctx, q.text(), q.args...); err != nil {
+		if _, err := tx.ExecContext(ctx, string(text), args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// separator is what stands before an argument of a list of rows, of which one begins at
+// first.
+func separator(at, first int) string {
+	switch {
+	case at == 0:
+		return "($"
+	case at == first:
+		return ", ($"
+	}
+	return ", $"
 }
 
 // FirstEvent implements filestore.Records. The newest event of a namespace is never erased.
@@ -132,18 +147,23 @@ func scanEvent(r scanner) (filestore.Event, error) {
 // delta is how a change moves the namespace's counters.
 type delta struct{ files, bytes, trashFiles, trashBytes, versions, versionBytes int64 }
 
-func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string) error {
+// apply moves the counters. Beyond the quota, unless it is 0, it fails.
+func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
 	if d == (delta{}) {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO filestore_usage (ns, files, bytes, trash_files, trash_bytes, versions, version_bytes)
+	var bytes int64
+	err := tx.QueryRowContext(ctx, `INSERT INTO filestore_usage (ns, files, bytes, trash_files, trash_bytes, versions, version_bytes)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (ns) DO UPDATE SET files = filestore_usage.files + excluded.files,
 		bytes = filestore_usage.bytes + excluded.bytes, trash_files = filestore_usage.trash_files + excluded.trash_files,
 		trash_bytes = filestore_usage.trash_bytes + excluded.trash_bytes, versions = filestore_usage.versions + excluded.versions,
-		version_bytes = filestore_usage.version_bytes + excluded.version_bytes`,
-		ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes)
+		version_bytes = filestore_usage.version_bytes + excluded.version_bytes RETURNING version_bytes`,
+		ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes).Scan(&bytes)
 	if err != nil {
 		return fmt.Errorf("count usage: %w", err)
+	}
+	if quota > 0 && bytes > quota {
+		return quotaError(quota)
 	}
 	return nil
 }

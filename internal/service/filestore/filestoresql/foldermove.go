@@ -313,7 +313,8 @@ func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying
 		}
 	}
 	r, err := s.showVersion(ctx, tx, filestore.Commit{
-		Change: c.Change, Path: c.To, Content: f.Content, Op: filestore.OpUpdate, NewID: filestore.NewID(), Quota: c.Quota,
+		Change: c.Change, Path: c.To, Content: f.Content, Op: filestore.OpUpdate, NewID: filestore.NewFileID(),
+		Quota: c.Quota,
 	}, there, occupied)
 	if err != nil {
 		return r, err
@@ -335,7 +336,7 @@ func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copyi
 	var originals, copies []string // of folders that were made
 	for i := range t.folders {
 		originals = append(originals, t.folders[i].ID)
-		t.folders[i].ID, t.folders[i].Created = filestore.NewID(), c.Now
+		t.folders[i].ID, t.folders[i].Created = filestore.NewFileID(), c.Now
 		copies = append(copies, t.folders[i].ID)
 	}
 	l := newLanding(c.Change, c.To, c.Onto, c.Discard)
@@ -367,7 +368,7 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	var d delta
 	for i, f := range old {
 		originals[i] = f.ID
-		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filestore.NewID(), c.To+f.Path[len(c.From):], 1, "",
+		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filestore.NewFileID(), c.To+f.Path[len(c.From):], 1, "",
 			c.Now, c.Now
 		files[i], events[i] = f, eventOf(c.Change, f, filestore.OpCreate, "")
 		events[i].Before = ""
@@ -398,10 +399,7 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	if err := copyProps(ctx, tx, originals, copies); err != nil {
 		return 0, err
 	}
-	if err := d.apply(ctx, tx, ns); err != nil {
-		return 0, err
-	}
-	if err := withinQuota(ctx, tx, ns, c.Quota); err != nil {
+	if err := d.apply(ctx, tx, ns, c.Quota); err != nil {
 		return 0, err
 	}
 	return s.recordAll(ctx, tx, ns, events)

@@ -221,7 +221,7 @@ func (s *Store) trashSubtree(ctx context.Context, tx sqldb.Querier, c filestore.
 			return 0, fmt.Errorf("trash files: %w", err)
 		}
 	}
-	if err := d.apply(ctx, tx, ns); err != nil {
+	if err := d.apply(ctx, tx, ns, 0); err != nil {
 		return 0, err
 	}
 	return s.recordAll(ctx, tx, ns, events)

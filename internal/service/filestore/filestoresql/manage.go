@@ -30,7 +30,7 @@ func (s *Store) current(ctx context.Context, tx sqldb.Querier, c filestore.Chang
 func (s *Store) finish(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File, op filestore.Op,
 	from string, d delta,
 ) (filestore.Receipt, error) {
-	if err := d.apply(ctx, tx, f.Namespace); err != nil {
+	if err := d.apply(ctx, tx, f.Namespace, 0); err != nil {
 		return filestore.Receipt{}, err
 	}
 	seq, err := s.record(ctx, tx, f.Namespace, eventOf(c, f, op, from))

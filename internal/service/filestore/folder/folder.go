@@ -188,7 +188,9 @@ func (s *Service) Make(ctx context.Context, a filestore.Access, path string) (Fo
 	if err := scope.Writable(path); err != nil {
 		return Folder{}, false, err
 	}
-	return s.store.MakeFolder(ctx, Making{Change: s.change(a, scope, filestore.Once{}), Path: path, ID: filestore.NewID()})
+	return s.store.MakeFolder(ctx, Making{
+		Change: s.change(a, scope, filestore.Once{}), Path: path, ID: filestore.NewFileID(),
+	})
 }
 
 // Trash puts every file of a folder into the trash and forgets the folder. The
