@@ -20,7 +20,8 @@ const hintRevoked = "identity.revoked"
 // pollInterval bounds how long a node can miss a revocation whose hint was lost.
 const pollInterval = 500 * time.Millisecond
 
-const pollPage = 1000
+// pollPage is how much of a feed is read at once.
+const pollPage = 10_000
 
 // knownFor is how long what a node has read of the feed is good for. It is the
 // promise that a revocation counts everywhere after a second, also on a node that

@@ -44,6 +44,24 @@ func TestStore(t *testing.T, open func(t *testing.T) identity.Store) {
 			t.Errorf("limit of one: %v, %v", got, err)
 		}
 	})
+	t.Run("whatever a target has comes back", func(t *testing.T) {
+		t.Parallel()
+		s := open(t)
+		for _, target := range []string{"", " ", "a\nb", "1 0 3 abc", "did:web:ü.example", "bafyone"} {
+			addRevocation(t, s, identity.RevokedIssuer, target, at)
+		}
+		got, err := s.Revocations(t.Context(), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var targets []string
+		for _, r := range got {
+			targets = append(targets, r.Target)
+		}
+		if diff := cmp.Diff([]string{"", " ", "a\nb", "1 0 3 abc", "did:web:ü.example", "bafyone"}, targets); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("case of a target matters", func(t *testing.T) {
 		t.Parallel()
 		s := open(t)
