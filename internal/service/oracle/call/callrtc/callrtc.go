@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -60,6 +61,9 @@ type Endpoint struct {
 	mux *ice.MultiUDPMuxDefault
 	log *slog.Logger
 	own *addresses
+	// spare is a certificate for the next call, which work makes.
+	spare chan *certificate
+	work  sync.WaitGroup
 }
 
 var _ call.Endpoint = (*Endpoint)(nil)
@@ -76,6 +80,7 @@ func New(cfg Config) (*Endpoint, error) {
 		cfg.FailedAfter = 20 * time.Second
 	}
 	e := &Endpoint{cfg: cfg, log: cfg.Log, own: &addresses{held: make(map[netip.AddrPort]int)}}
+	e.spare = make(chan *certificate, 1)
 	settings, err := e.settings()
 	if err != nil {
 		return nil, err
@@ -192,6 +197,7 @@ func (e *Endpoint) isOwn(ip net.IP) bool {
 
 // Close releases the port of all calls. The peers are closed before.
 func (e *Endpoint) Close() error {
+	e.work.Wait()
 	if e.mux == nil {
 		return nil
 	}
@@ -214,13 +220,38 @@ func (e *Endpoint) Servers(user string, until time.Time) []call.ICEServer {
 type certificate struct {
 	cert        webrtc.Certificate
 	fingerprint string
+	made        time.Time
 }
 
 // Fingerprint implements call.TransportKey.
 func (c *certificate) Fingerprint() string { return c.fingerprint }
 
-// Prepare implements call.Endpoint: each call has a certificate of its own.
+// spareFor is how long a certificate may wait for its call. The library lets one live for
+// a month.
+const spareFor = 24 * time.Hour
+
+// Prepare implements call.Endpoint: each call has a certificate of its own. It was made
+// before, while nobody waited, and the one for the next call is begun.
 func (e *Endpoint) Prepare() (call.TransportKey, error) {
+	defer e.work.Go(func() {
+		if c, err := newCertificate(); err == nil { // who needs it finds the error
+			select {
+			case e.spare <- c:
+			default:
+			}
+		}
+	})
+	select {
+	case c := <-e.spare:
+		if time.Since(c.made) < spareFor {
+			return c, nil
+		}
+	default:
+	}
+	return newCertificate()
+}
+
+func newCertificate() (*certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make transport key: %w", err)
@@ -235,10 +266,10 @@ func (e *Endpoint) Prepare() (call.TransportKey, error) {
 	}
 	for _, f := range all {
 		if f.Algorithm == "sha-256" {
-			return &certificate{cert: *cert, fingerprint: "sha-256 " + strings.ToUpper(f.Value)}, nil
+			return &certificate{cert: *cert, fingerprint: "sha-256 " + strings.ToUpper(f.Value), made: time.Now()}, nil
 		}
 	}
-	return nil, fmt.Errorf("the certificate has no SHA-256 fingerprint")
+	return nil, errors.New("the certificate has no SHA-256 fingerprint")
 }
 
 // fingerprintOf is the fingerprint of a certificate in its DER form.
