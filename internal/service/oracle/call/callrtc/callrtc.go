@@ -28,6 +28,7 @@ import (
 	"github.com/pion/interceptor"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 )
@@ -60,6 +61,8 @@ type Endpoint struct {
 	mux *ice.MultiUDPMuxDefault
 	log *slog.Logger
 	own *addresses
+	// knocks counts the addresses of pages, by their owner.
+	knocks *ratelimit.Limiter
 }
 
 var _ call.Endpoint = (*Endpoint)(nil)
@@ -75,7 +78,7 @@ func New(cfg Config) (*Endpoint, error) {
 	if cfg.FailedAfter == 0 {
 		cfg.FailedAfter = 20 * time.Second
 	}
-	e := &Endpoint{cfg: cfg, log: cfg.Log, own: &addresses{held: make(map[netip.AddrPort]int)}}
+	e := &Endpoint{cfg: cfg, log: cfg.Log, own: &addresses{held: make(map[netip.AddrPort]int)}, knocks: newKnocks()}
 	settings, err := e.settings()
 	if err != nil {
 		return nil, err
