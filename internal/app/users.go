@@ -28,7 +28,7 @@ func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Su
 	}
 	if talking != nil {
 		keep.Chats, keep.Plugins = talking.chats, talking.plugins
-		keep.Calls, keep.Missing = oraclesql.New(a.res.db).CallsAfter, a.cold.Missing
+		keep.Calls, keep.Missing, keep.Archived = oraclesql.New(a.res.db).CallsAfter, a.cold.Missing, a.cold.Has
 	}
 	return people.Surface(people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),

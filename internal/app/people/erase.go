@@ -22,8 +22,16 @@ type Holding struct {
 	// Erase destroys some of what it has of a DID and says whether there may be more. Doing
 	// it again is fine.
 	Erase func(ctx context.Context, did string) (n int64, more bool, err error)
-	// Lost, which may be nil, names what Erase would destroy next and is gone already.
-	Lost func(ctx context.Context, did string) ([]string, error)
+	// Lost, which may be nil, looks at what Erase would destroy next.
+	Lost func(ctx context.Context, did string) (Looked, error)
+}
+
+// Looked is what a look at something came to, before it is erased.
+type Looked struct {
+	// Lost names what is gone already.
+	Lost []string
+	// Unseen is how much may be gone or not: nobody could look in time.
+	Unseen int64
 }
 
 // NewErasure is the body of POST /operator/people/{did}/erase.
@@ -40,6 +48,9 @@ type Receipt struct {
 	Erased map[string]int64 `json:"erased"`
 	// Lost names archived conversations that the archive had lost before they were erased.
 	Lost []string `json:"lost,omitempty"`
+	// Unseen is how many archived conversations were erased without a look whether the archive
+	// still had them, because it did not answer in time: they are not among those that were lost.
+	Unseen int64 `json:"unseen,omitempty"`
 	// Done says that nothing is left of it. Otherwise the same request goes on.
 	Done bool `json:"done"`
 	// Stays says what is left where the erasing does not reach.
@@ -152,11 +163,12 @@ func (r *Receipt) look(ctx context.Context, h Holding, did string) error {
 	if h.Lost == nil {
 		return nil
 	}
-	lost, err := h.Lost(ctx, did)
+	saw, err := h.Lost(ctx, did)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", h.Name, err)
 	}
-	r.Lost = append(r.Lost, lost...)
+	r.Lost = append(r.Lost, saw.Lost...)
+	r.Unseen += saw.Unseen
 	return nil
 }
 

@@ -20,6 +20,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 )
 
 // holding has so much of somebody, and gives up one at a time.
@@ -90,21 +93,62 @@ func TestTheReceiptNamesWhatWasLost(t *testing.T) {
 		talks := &holding{left: 2}
 		d.Holdings = []people.Holding{{
 			Name: "conversations", Erase: talks.erase,
-			Lost: func(context.Context, string) ([]string, error) {
+			Lost: func(context.Context, string) (people.Looked, error) {
 				if talks.left == 1 {
-					return []string{"the last"}, nil
+					return people.Looked{Lost: []string{"the last"}}, nil
 				}
-				return nil, nil
+				return people.Looked{Unseen: 1}, nil
 			},
 		}}
 		d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
 		r, err := d.Erase(t.Context(), alice, "o", time.Hour)
-		if err != nil || !r.Done || r.Erased["conversations"] != 2 || !slices.Equal(r.Lost, []string{"the last"}) {
+		if err != nil || !r.Done || r.Erased["conversations"] != 2 || !slices.Equal(r.Lost, []string{"the last"}) || r.Unseen != 2 {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if n := strings.Count(log.String(), "event=people.erase_lost"); n != 1 {
 			t.Errorf("%d events, want one: %s", n, &log)
 		}
+	})
+}
+
+// What the archive did not say in time is not called lost, and not called kept.
+func TestWhatNobodyLookedAtIsNotLost(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		st := oraclesql.New(oracletest.Migrated(t, open(t)))
+		lost, kept := oracletest.NewSession(t, st), oracletest.NewSession(t, st)
+		silent, warm := oracletest.NewSession(t, st), oracletest.NewSession(t, st)
+		broken := false
+		keep := people.Services{
+			Chats: oracle.New(oracle.Deps{Store: st}),
+			Missing: func(_ context.Context, id string) (bool, error) {
+				if id == silent.ID || id == warm.ID { // the look ended before it got there
+					return false, context.DeadlineExceeded
+				}
+				return id == lost.ID, nil
+			},
+			Archived: func(_ context.Context, id string) (bool, error) {
+				if broken {
+					return false, errors.New("the database is away")
+				}
+				return id != warm.ID, nil
+			},
+		}
+		for _, h := range keep.Holdings() {
+			if h.Lost == nil {
+				continue
+			}
+			saw, err := h.Lost(t.Context(), oracletest.Owner)
+			if err != nil || !slices.Equal(saw.Lost, []string{lost.ID}) || saw.Unseen != 1 {
+				t.Errorf("saw %+v of %s, %s: %v", saw, lost.ID, kept.ID, err)
+			}
+			broken = true
+			if _, err := h.Lost(t.Context(), oracletest.Owner); err == nil {
+				t.Error("whether it is archived is not known, and that is nothing")
+			}
+			return
+		}
+		t.Error("nobody looks")
 	})
 }
 

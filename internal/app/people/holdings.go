@@ -39,13 +39,15 @@ type Services struct {
 	Calls func(ctx context.Context, did, after string, limit int) ([]call.Record, error)
 	// Missing reports whether a conversation is archived and its object is not as it was.
 	Missing func(ctx context.Context, session string) (bool, error)
-	Plugins *registry.Registry
-	Files   *filestore.Service
-	Folders *folder.Service
-	Know    *knowledge.Service
-	Serves  func(service string) bool
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Archived reports whether a conversation is in the archive, without asking that.
+	Archived func(ctx context.Context, session string) (bool, error)
+	Plugins  *registry.Registry
+	Files    *filestore.Service
+	Folders  *folder.Service
+	Know     *knowledge.Service
+	Serves   func(service string) bool
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Elsewhere names services whose records are here and which this node does not have.
@@ -103,24 +105,30 @@ func (s Services) eraseIndex(ctx context.Context, did string) (n int64, _ bool, 
 const lookTime = 2 * time.Second
 
 // lostConversations names those of the next that are erased whose objects the archive has
-// lost. One that is away says nothing: erasing does not need it.
-func (s Services) lostConversations(ctx context.Context, did string) (lost []string, err error) {
+// lost, and counts those of which it did not say in time: erasing does not need it.
+func (s Services) lostConversations(ctx context.Context, did string) (saw Looked, err error) {
 	some, _, err := s.Chats.Sessions(ctx, did, eraseSlice, 0)
 	if err != nil {
-		return nil, err
+		return saw, err
 	}
 	look, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	for _, session := range some {
 		is, err := s.Missing(look, session.ID)
 		if err != nil {
-			break
+			archived, err := s.Archived(ctx, session.ID)
+			if err != nil {
+				return saw, err
+			}
+			if archived {
+				saw.Unseen++
+			}
 		}
 		if is {
-			lost = append(lost, session.ID)
+			saw.Lost = append(saw.Lost, session.ID)
 		}
 	}
-	return lost, nil
+	return saw, nil
 }
 
 func (s Services) eraseKeys(ctx context.Context, did string) (n int64, _ bool, err error) {

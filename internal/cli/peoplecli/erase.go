@@ -108,7 +108,7 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 		}
 		d.confirm = strings.TrimSpace(line)
 	}
-	erased, lost := map[string]int64{}, []string(nil)
+	erased, lost, unseen := map[string]int64{}, []string(nil), int64(0)
 	for {
 		var receipt people.Receipt
 		sure := people.NewErasure{Confirm: d.confirm}
@@ -118,8 +118,8 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 		for name, n := range receipt.Erased {
 			erased[name] += n
 		}
-		lost = append(lost, receipt.Lost...)
-		if receipt.Lost = lost; receipt.Done {
+		lost, unseen = append(lost, receipt.Lost...), unseen+receipt.Unseen
+		if receipt.Lost, receipt.Unseen = lost, unseen; receipt.Done {
 			return d.printReceipt(receipt, erased)
 		}
 		_, _ = fmt.Fprintln(d.io.Err, "There is more: going on.")
@@ -132,6 +132,9 @@ func (d *desk) printReceipt(r people.Receipt, erased map[string]int64) error {
 		_, _ = fmt.Fprintf(d.io.Out, "  %d %s\n", erased[name], name)
 	}
 	_ = d.printLost(r.Lost)
+	if r.Unseen > 0 {
+		_, _ = fmt.Fprintf(d.io.Out, "\nOf %d archived conversations nobody looked whether the archive still had them: it did not answer in time. They are erased all the same.\n", r.Unseen)
+	}
 	_, _ = fmt.Fprintln(d.io.Out, "\nWhat stays:")
 	for _, text := range r.Stays {
 		_, _ = fmt.Fprintf(d.io.Out, "  %s\n", text)

@@ -283,3 +283,41 @@ func TestExamplesFitTheirTypes(t *testing.T) {
 		t.Errorf("what the route gives itself is not shown: %v", put)
 	}
 }
+
+// The document says which role a route wants, as the router judges it.
+func TestOperatorsRoutesSayTheirRole(t *testing.T) {
+	t.Parallel()
+	quiet := func(http.ResponseWriter, *http.Request) error { return nil }
+	routes := []httpserver.Route{
+		{Method: http.MethodGet, Pattern: "/looks", Auth: httpserver.Operator, Handler: quiet},
+		{Method: http.MethodPost, Pattern: "/asks", Asks: true, Auth: httpserver.Operator, Handler: quiet},
+		{Method: http.MethodPost, Pattern: "/changes", Auth: httpserver.Operator, Handler: quiet},
+		{Method: http.MethodGet, Pattern: "/secret", Auth: httpserver.Operator, Role: httpserver.Changer, Handler: quiet},
+		{Method: http.MethodPut, Pattern: "/owns", Auth: httpserver.Operator, Role: httpserver.Owner, Handler: quiet},
+		{Method: http.MethodGet, Pattern: "/mine", Auth: httpserver.Principal, Handler: quiet},
+	}
+	raw, err := apidocs.OpenAPI(apidocs.Options{}, []httpserver.Surface{{Name: "things", Routes: routes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Role string `json:"x-role"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/looks": "viewer", "/asks": "viewer", "/changes": "operator", "/secret": "operator", "/owns": "owner", "/mine": "",
+	} {
+		for verb, op := range doc.Paths[path] {
+			if op.Role != want {
+				t.Errorf("%s %s wants %q, and the document says %q", verb, path, want, op.Role)
+			}
+		}
+		if len(doc.Paths[path]) != 1 {
+			t.Errorf("%s is not in the document", path)
+		}
+	}
+}

@@ -110,15 +110,27 @@ func rightOf(sf *httpserver.Surface, auth httpserver.Auth) httpserver.Right {
 	return ""
 }
 
+// rightsOf is what a credential must open for a route, and of operators which role it needs
+// at least: whoever signs a request for it needs to sign no more.
+func rightsOf(sf *httpserver.Surface, r *httpserver.Route) map[string]any {
+	said := map[string]any{}
+	right := rightOf(sf, r.Auth)
+	if right != "" {
+		said["x-right"] = right
+	}
+	if right == httpserver.RightOperator {
+		said["x-role"] = r.LeastRole().String()
+	}
+	return said
+}
+
 // dynamicItem is a path item of a dynamic surface with what its route says of all of them.
 func dynamicItem(item map[string]any, sf *httpserver.Surface) map[string]any {
 	out := map[string]any{}
 	for verb, op := range item {
 		if own, ok := op.(map[string]any); ok {
 			said := map[string]any{"x-auth": sf.Dynamic.Route.Auth.String(), "security": security(&sf.Dynamic.Route)}
-			if right := rightOf(sf, sf.Dynamic.Route.Auth); right != "" {
-				said["x-right"] = right
-			}
+			maps.Copy(said, rightsOf(sf, &sf.Dynamic.Route))
 			maps.Copy(said, own)
 			op = said
 		}
@@ -176,9 +188,7 @@ func (b *docBuilder) add(sf *httpserver.Surface, r *httpserver.Route) {
 		"responses":   b.replies(r),
 		"x-auth":      r.Auth.String(),
 	}
-	if right := rightOf(sf, r.Auth); right != "" {
-		op["x-right"] = right
-	}
+	maps.Copy(op, rightsOf(sf, r))
 	if r.Summary != "" {
 		op["summary"] = r.Summary
 	}

@@ -64,9 +64,9 @@ func OperatorOf(ctx context.Context) OperatorIdentity {
 	return OperatorIdentity{}
 }
 
-// leastRole is what a route needs of an operator: who looks reads, unless the
+// LeastRole is what a route needs of an operator: who looks reads, unless the
 // route says otherwise.
-func (r *Route) leastRole() Role {
+func (r *Route) LeastRole() Role {
 	switch {
 	case r.Role != 0:
 		return r.Role
@@ -106,7 +106,7 @@ func (g *operatorGuard) admit(r *http.Request, client netip.Addr, route *Route) 
 	if err != nil {
 		return OperatorIdentity{}, err
 	}
-	if least := route.leastRole(); who.Role < least {
+	if least := route.LeastRole(); who.Role < least {
 		return OperatorIdentity{}, fault.Newf(fault.Forbidden, "You are %s here; this needs the role %s", withArticle(who.Role), least).WithCode("role_too_low")
 	}
 	return who, nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -344,6 +345,63 @@ func TestALongPieceIsRestored(t *testing.T) {
 			t.Errorf("a piece that ends with %v: %v", step.after, err)
 		}
 	}
+}
+
+// A place that says once of everything that it is not there has lost nothing.
+func TestAPassingAbsenceIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, blobmem.New())
+	r := rand.New(rand.NewPCG(6, 6))
+	if _, err := w.objects.Put(t.Context(), "files/mine", strings.NewReader("mine"), blob.PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.write(r, 3)
+		w.round()
+	}
+	objects := 0
+	for info, err := range w.remote.List(t.Context(), objectFolder) {
+		if err != nil {
+			t.Fatal(info, err)
+		}
+		objects++
+	}
+	to := blobmem.New()
+	did, err := Restore(t.Context(), Wanted{
+		From: &forgetful{Store: w.remote}, Unlock: with(w.keys), Signer: w.signer.Name, Verify: verify,
+		Database: filepath.Join(t.TempDir(), sqldb.FileName), Objects: to,
+		PutKey: func(string, []byte) error { return nil },
+	})
+	if err != nil || did.Pieces == 0 || len(did.Passed) != 0 {
+		t.Fatalf("%+v, %v", did, err)
+	}
+	restored := 0
+	for range to.List(t.Context(), "") {
+		restored++
+	}
+	if objects == 0 || restored != objects {
+		t.Errorf("%d of %d objects were restored", restored, objects)
+	}
+}
+
+// forgetful is a place that does not find an object the first time that it is asked for it.
+type forgetful struct {
+	blob.Store
+	asked sync.Map
+}
+
+func (f *forgetful) Stat(ctx context.Context, key string) (blob.Info, error) {
+	if _, again := f.asked.LoadOrStore("stat "+key, true); !again {
+		return blob.Info{}, blob.ErrNotFound
+	}
+	return f.Store.Stat(ctx, key)
+}
+
+func (f *forgetful) Get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if _, again := f.asked.LoadOrStore(key, true); !again && !strings.HasPrefix(key, objectFolder) {
+		return nil, blob.ErrNotFound
+	}
+	return f.Store.Get(ctx, key, offset, length)
 }
 
 // cut is a place in which the reading of one object ends early, or does not begin.

@@ -107,16 +107,19 @@ func (o *Objects) flush(ctx context.Context, to blob.Store) (err error) {
 
 // copyObject copies one object; one that is gone needs no copy.
 func copyObject(ctx context.Context, from blob.Store, key string, to blob.Store, name string, replace bool) error {
-	info, err := from.Stat(ctx, key)
-	if err == nil {
-		var body io.ReadCloser
-		if body, err = from.Get(ctx, key, 0, -1); err == nil {
-			opt := blob.Sized(info.Size)
-			opt.CreateOnly = !replace
-			_, err = to.Put(ctx, name, body, opt)
-			err = errors.Join(err, body.Close())
+	_, err := twice(func() (info blob.Info, err error) {
+		if info, err = from.Stat(ctx, key); err != nil {
+			return info, err
 		}
-	}
+		body, err := from.Get(ctx, key, 0, -1)
+		if err != nil {
+			return info, err
+		}
+		opt := blob.Sized(info.Size)
+		opt.CreateOnly = !replace
+		info, err = to.Put(ctx, name, body, opt)
+		return info, errors.Join(err, body.Close())
+	})
 	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrExists) {
 		return nil
 	}

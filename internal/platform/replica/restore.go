@@ -217,7 +217,7 @@ func reach(ctx context.Context, w *Wanted, starts map[int64]start, g int64, base
 }
 
 func readStart(ctx context.Context, w *Wanted, generation int64) (start, error) {
-	body, err := get(ctx, w.From, startName(generation), maxSmall)
+	body, err := twice(func() ([]byte, error) { return get(ctx, w.From, startName(generation), maxSmall) })
 	if err != nil {
 		return start{}, fmt.Errorf("read the start of generation %d: %w", generation, err)
 	}
@@ -269,9 +269,9 @@ func (p path) opened(from io.Reader, generation int64) (io.ReadCloser, error) {
 }
 
 func (p path) readBase(ctx context.Context, from blob.Store, file *os.File) (_ mark, err error) {
-	body, err := from.Get(ctx, p.base.Name, 0, -1)
+	body, err := twice(func() (io.ReadCloser, error) { return from.Get(ctx, p.base.Name, 0, -1) })
 	if err != nil {
-		return mark{}, err
+		return mark{}, fmt.Errorf("read %s: %w", p.base.Name, err)
 	}
 	defer func() { err = errors.Join(err, body.Close()) }()
 	in, err := p.opened(body, p.base.Generation)
@@ -309,9 +309,9 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 				return ctx.Err()
 			}
 			group.Go(func() error {
-				body, err := fetch(ctx, from, piece)
-				if errors.Is(err, blob.ErrNotFound) { // it was listed
-					return unusable(piece, err)
+				body, err := twice(func() (io.ReadCloser, error) { return fetch(ctx, from, piece) })
+				if errors.Is(err, blob.ErrNotFound) { // it was listed, and may have been swept since
+					return fmt.Errorf("%s is not there: %w; try again, and if it is still missing, `--at` a moment before it leaves it out", piece.Name, err)
 				}
 				if err != nil {
 					return fmt.Errorf("read %s: %w", piece.Name, err)
@@ -349,8 +349,17 @@ func (p path) replay(ctx context.Context, from blob.Store, file *os.File, at mar
 	return group.Wait()
 }
 
-// unusable says that a piece is not there, or not what it should be: trying again does not
-// help.
+// twice asks again for what a listing named when the store says that there is none: one that
+// is moved, or looked at through a proxy, may say so once.
+func twice[T any](ask func() (T, error)) (T, error) {
+	got, err := ask()
+	if errors.Is(err, blob.ErrNotFound) {
+		return ask()
+	}
+	return got, err
+}
+
+// unusable says that a piece is not what it should be: trying again does not help.
 func unusable(piece place, err error) error {
 	return fmt.Errorf("%s: %w; `--at` a moment before it leaves it out", piece.Name, err)
 }

@@ -158,12 +158,13 @@ func (p *Plugin) scope(ctx context.Context, did string, s plugin.MCPServer, aske
 	if err := json.Unmarshal(value, &w); err != nil || w.Scope == "" {
 		return asked, nil //nolint:nilerr // it is a hint
 	}
+	had := ""
 	if g, ok, err := loadGrant(ctx, p.host.Store, did, s.Name, s.URL); err == nil && ok {
 		if kept, err := p.open(g, did, s.Name); err == nil {
-			asked = oauth.Scopes(kept.Grant.Scope, asked)
+			had = kept.Grant.Scope
 		}
 	}
-	return oauth.Scopes(asked, w.Scope), nil
+	return oauth.Scopes(had, asked, w.Scope)
 }
 
 // registration is who we are to an authorization server: the client that the
@@ -185,7 +186,7 @@ func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServ
 		}
 		return oauth.Registration{}, plugin.Errorf(http.StatusConflict, "The authorization server knows no way to register. The operator can register the oracle there and set MCP_OAUTH_CLIENTS.")
 	}
-	// A registration may be good for its scopes alone.
+	// A registration may be good for its scopes alone, which have one spelling.
 	key := "c/" + hashed(strings.TrimSuffix(f.Issuer+" "+f.Register+" "+base+" "+f.Scope, " "))
 	sealed, ok, err := p.host.Store.Get(ctx, key)
 	if err != nil {

@@ -41,6 +41,27 @@ func TestServersOfOneIssuerWithOtherScopes(t *testing.T) {
 	}
 }
 
+// The order in which a server names its scopes, and how often, is no other registration.
+func TestOneSetOfScopesRegistersOnce(t *testing.T) {
+	t.Parallel()
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
+	alice := open(t, private).As(t, identitytest.Alice)
+	for _, scopes := range [][]string{{"notes:read", "maps:read"}, {"maps:read", "notes:read"}, {"notes:read", "maps:read", "notes:read"}, {"maps:read  notes:read"}} {
+		server.Meta.ScopesSupported = scopes
+		authorized(t, alice, "notes", server.URL+"/mcp")
+		alice.Do("DELETE", "/mcp-servers/notes", nil)
+	}
+	if a.Registered != 1 {
+		t.Errorf("%d registrations, want one", a.Registered)
+	}
+	for _, c := range a.Clients {
+		if c.Scope != "maps:read notes:read" {
+			t.Errorf("registered for %q", c.Scope)
+		}
+	}
+}
+
 // Offline access is given only to who lets the user be asked (OpenID Connect Core, 11).
 func TestAnIssuerOfOfflineAccess(t *testing.T) {
 	t.Parallel()

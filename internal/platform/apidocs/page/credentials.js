@@ -39,7 +39,7 @@ export async function credentialHeaders(op, verb) {
   if ((op['x-auth'] || 'public') === 'public') return {};
   const as = byId('as').value;
   if (as === 'key' && wallet) {
-    const token = await wallet.sign(shared.did, op['x-right'], ['get', 'head', 'options'].includes(verb));
+    const token = await wallet.sign(shared.did, op['x-right'], ['get', 'head', 'options'].includes(verb), op['x-role']);
     return { Authorization: `Bearer ${token}`, 'X-Auth-Type': 'ucan' };
   }
   const pasted = byId('bearer').value.trim();

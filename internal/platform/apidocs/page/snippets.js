@@ -42,6 +42,9 @@ export function credentialOf(op) {
   return scheme === 'operator' || scheme === 'ucan' ? scheme : 'appKey';
 }
 
+// What a token of an operator must be able to do, by the role that a route wants.
+const abilities = { viewer: 'operator/view', operator: 'operator/change', owner: 'operator/own' };
+
 const reads = (verb) => ['get', 'head', 'options'].includes(verb);
 
 /** The commands that make the credential of a route, for a shell. */
@@ -53,8 +56,10 @@ export function credentialCommands({ verb, op, origin, did }) {
       const [name, can] = op['x-right'] === 'files' ? ['my-files', 'files:write'] : ['my-program', 'oracle'];
       return `${own}\nexport CASTALIA_TOKEN=$(castalia key app --server ${origin} --key me.key --for ${name} --can ${can})    # it is shown once`;
     }
-    case 'operator':
-      return `${own}\ncastalia operators add --role operator "$(castalia key show me.key)"    # once, at the server\n${invoke('operator/*', 'ixo:operator')}`;
+    case 'operator': {
+      const role = op['x-role'];
+      return `${own}\ncastalia operators add --role ${role} "$(castalia key show me.key)"    # once, at the server\n${invoke(abilities[role], 'ixo:operator')}`;
+    }
     case 'ucan':
       return `${own}\n${op['x-right'] === 'files' ? invoke(reads(verb) ? 'fs/read' : 'fs/*', '"vfs:///$(castalia key show me.key)"') : invoke('*', 'ixo:oracle')}`;
   }

@@ -161,11 +161,12 @@ func (c *Client) Discover(ctx context.Context, server string, challenges []strin
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
 		return Found{}, errors.New("the authorization server does not support PKCE with S256")
 	}
+	offline := ""
 	if slices.Contains(m.ScopesSupported, offlineAccess) {
-		scope = Scopes(scope, offlineAccess)
+		offline = offlineAccess
 	}
-	if !validScope(scope) {
-		return Found{}, errors.New("the server asks for scopes that cannot be asked for")
+	if scope, err = Scopes(scope, offline); err != nil {
+		return Found{}, err
 	}
 	f := Found{
 		Grant: Grant{
@@ -262,9 +263,7 @@ func LacksScope(challenges []string) (scope string, lacks bool) {
 		}
 		for _, one := range list {
 			if one.Scheme == "bearer" && one.Params["error"] == "insufficient_scope" {
-				if validScope(one.Params["scope"]) {
-					scope = one.Params["scope"]
-				}
+				scope, _ = Scopes(one.Params["scope"]) // none, if it names none that can be asked for
 				return scope, true
 			}
 		}
@@ -272,22 +271,26 @@ func LacksScope(challenges []string) (scope string, lacks bool) {
 	return "", false
 }
 
-// validScope reports whether a text is a list of scopes (RFC 6749, 3.3).
-func validScope(scope string) bool {
-	return len(scope) <= maxScope && !strings.ContainsFunc(scope, func(r rune) bool {
-		return r < ' ' || r > '~' || r == '"' || r == '\\'
-	})
-}
+// errScope is for lists of scopes that nobody can ask for.
+var errScope = errors.New("the server asks for scopes that cannot be asked for")
 
-// Scopes joins two lists of scopes, each scope once.
-func Scopes(a, b string) string {
-	all := strings.Fields(a)
-	for s := range strings.FieldsSeq(b) {
-		if !slices.Contains(all, s) {
-			all = append(all, s)
+// Scopes is the one spelling of all scopes of some lists (RFC 6749, 3.3, where their order
+// means nothing): each once, sorted, with a space between two. It refuses what is no list of
+// scopes, and more than maxScope of them all.
+func Scopes(lists ...string) (string, error) {
+	var all []string
+	for _, list := range lists {
+		if strings.ContainsFunc(list, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return "", errScope
 		}
+		all = append(all, strings.Fields(list)...)
 	}
-	return strings.Join(all, " ")
+	slices.Sort(all)
+	one := strings.Join(slices.Compact(all), " ")
+	if len(one) > maxScope {
+		return "", errScope
+	}
+	return one, nil
 }
 
 // Link is what the user opens: the authorization server asks whether we may, and

@@ -73,7 +73,30 @@ func TestLacksScope(t *testing.T) {
 			t.Errorf("%s: %q %t", header, scope, lacks)
 		}
 	}
-	if got := oauth.Scopes("a b", "b c"); got != "a b c" {
-		t.Errorf("%q", got)
+}
+
+// One set of scopes has one spelling, whatever its order, however often each is named and
+// however many lists it comes in.
+func TestScopesHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	for _, lists := range [][]string{
+		{"a b C"}, {"b a C"}, {"C", "b a"}, {"a a b", "b C", ""}, {"  b  a ", "C"}, {"b", "a b", "C a"},
+	} {
+		got, err := oauth.Scopes(lists...)
+		if err != nil || got != "C a b" {
+			t.Errorf("%q: %q %v", lists, got, err)
+		}
+		if again, err := oauth.Scopes(got); err != nil || again != got {
+			t.Errorf("%q became %q: %v", got, again, err)
+		}
+	}
+	long := strings.Repeat("s", 1100)
+	for _, lists := range [][]string{{"a\tb"}, {"a\nb"}, {`a"b`}, {`a\b`}, {"ä"}, {long + "1", long + "2"}} {
+		if got, err := oauth.Scopes(lists...); err == nil || got != "" {
+			t.Errorf("%.40q: %.40q %v", lists, got, err)
+		}
+	}
+	if got, err := oauth.Scopes(long, long+" "+long); err != nil || got != long {
+		t.Errorf("a long one, named often: %.40q %v", got, err)
 	}
 }

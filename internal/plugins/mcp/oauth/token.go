@@ -101,10 +101,11 @@ func (c *Client) tokens(ctx context.Context, g Grant, form url.Values) (Tokens, 
 	if !strings.EqualFold(in.Type, "Bearer") {
 		return Tokens{}, errors.New("the authorization server gave a token that is not a bearer")
 	}
-	if !sendable(in.Access) || in.Refresh != "" && !sendable(in.Refresh) || !validScope(in.Scope) {
+	scope, err := Scopes(in.Scope)
+	if err != nil || !sendable(in.Access) || in.Refresh != "" && !sendable(in.Refresh) {
 		return Tokens{}, errors.New("the authorization server gave a token that cannot be sent")
 	}
-	t := Tokens{Access: in.Access, Refresh: in.Refresh, Scope: in.Scope}
+	t := Tokens{Access: in.Access, Refresh: in.Refresh, Scope: scope}
 	if seconds, err := in.Expires.Int64(); err == nil && seconds > 0 {
 		t.Lifetime = time.Duration(min(seconds, int64(maxLifetime/time.Second))) * time.Second
 	}

@@ -34,7 +34,9 @@ type ICEServer struct {
 
 // PeerSpec is what a peer is made of.
 type PeerSpec struct {
-	Key TransportKey
+	// Owner is whose page it is.
+	Owner string
+	Key   TransportKey
 	// Remote is the fingerprint that the page's transport must have.
 	Remote string
 	Video  bool

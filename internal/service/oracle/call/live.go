@@ -254,7 +254,7 @@ func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) 
 	l.mu.Unlock()
 	hears := &ear{l: l}
 	peer, err := l.s.deps.Endpoint.Open(PeerSpec{
-		Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames, Listener: hears,
+		Owner: l.rec.Owner, Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames, Listener: hears,
 	})
 	if err != nil {
 		return nil, err

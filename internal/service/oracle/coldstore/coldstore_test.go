@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -348,18 +347,6 @@ func TestATouchInTheMiddleWins(t *testing.T) {
 			t.Errorf("%d messages came back, want 6", len(list))
 		}
 	})
-}
-
-// touching does something whenever an object is stored.
-type touching struct {
-	blob.Store
-	do func()
-}
-
-func (s *touching) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
-	info, err := s.Store.Put(ctx, key, body, opt)
-	s.do()
-	return info, err
 }
 
 // Two nodes that bring back the same do it once, and who asks meanwhile has all of it.

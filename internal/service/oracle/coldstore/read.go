@@ -96,6 +96,12 @@ func (s *Store) Missing(ctx context.Context, session string) (bool, error) {
 	return false, err
 }
 
+// Has reports whether a session is cold. It does not ask the archive.
+func (s *Store) Has(ctx context.Context, session string) (bool, error) {
+	_, ok, err := s.find(ctx, session)
+	return ok, err
+}
+
 // State is whether a session is cold, and when it last came back: as long as both are the
 // same its rows were in one place.
 type State struct{ Cold, Thawed int64 }

@@ -131,7 +131,11 @@ func (s *Store) open(ctx context.Context, o object) ([]table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: unpack the object %s: %w", oracle.ErrLost, name(o.id), err)
 	}
-	return decode(plain)
+	tables, err := decode(plain)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the object %s: %w", errUnreadable, name(o.id), err)
+	}
+	return tables, nil
 }
 
 // restore makes rows the conversation again, unless somebody else has.

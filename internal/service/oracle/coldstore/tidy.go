@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
-	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
@@ -32,44 +31,6 @@ func (s *Store) Tidy(ctx context.Context, runsBefore time.Time) error {
 		return err
 	}
 	return s.bringDue(ctx, runsBefore)
-}
-
-func (s *Store) bringDue(ctx context.Context, runsBefore time.Time) error {
-	type list struct {
-		text string
-		args []any
-	}
-	lists := []list{{`SELECT id FROM oracle_sessions WHERE cold = 1 AND unread = 1 LIMIT $1`, []any{page}}}
-	if !runsBefore.IsZero() {
-		lists = append(lists, list{
-			`SELECT session_id FROM oracle_cold WHERE dead_ms = 0 AND oldest_run_ms > 0 AND oldest_run_ms < $2 ORDER BY oldest_run_ms LIMIT $1`,
-			[]any{page, sqldb.MS(runsBefore)},
-		})
-	}
-	var failed []error
-	for _, l := range lists {
-		for more := true; more; {
-			sessions, err := sqldb.Strings(ctx, s.DB.Read(), l.text, l.args...)
-			if err != nil {
-				return fmt.Errorf("find what must come back: %w", err)
-			}
-			back := 0
-			for _, session := range sessions {
-				cold, err := s.bringBack(ctx, session, false)
-				switch {
-				case err != nil: // it does not hold up the others
-					failed = append(failed, err)
-				case cold:
-					back++
-				}
-				if err := pace.Sleep(ctx, between); err != nil {
-					return err
-				}
-			}
-			more = len(sessions) == page && back > 0
-		}
-	}
-	return errors.Join(failed...)
 }
 
 // sweep deletes objects that have been dead for long. They are condemned first, so that

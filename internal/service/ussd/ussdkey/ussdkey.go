@@ -237,16 +237,34 @@ func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, er
 		return Request{}, err
 	}
 	return s.decide(ctx, id, Step{To: Undone, By: by.Name, Allowed: func(now Request) error {
-		switch {
-		case by.Owner:
-			return nil
-		case runs:
-			return errOwner
-		case by.Name != now.DecidedBy:
-			return errOther
-		}
-		return nil
+		return now.undoneBy(by, runs)
 	}})
+}
+
+// undoneBy refuses who may not undo an approved request; runs says whether its person runs
+// the deployment.
+func (r Request) undoneBy(by Operator, runs bool) error {
+	switch {
+	case by.Owner:
+		return nil
+	case runs:
+		return errOwner
+	case by.Name != r.DecidedBy:
+		return errOther
+	}
+	return nil
+}
+
+// MayUndo reports whether an operator could undo a request as it is now.
+func (s *Service) MayUndo(ctx context.Context, r Request, by Operator) (bool, error) {
+	if r.May(Undone, s.cfg.Now()) != nil || r.undoneBy(by, false) != nil {
+		return false, nil
+	}
+	if by.Owner {
+		return true, nil
+	}
+	runs, err := s.cfg.Runs(ctx, r.Person)
+	return err == nil && r.undoneBy(by, runs) == nil, err
 }
 
 func (s *Service) decide(ctx context.Context, id string, step Step) (Request, error) {

@@ -1,8 +1,12 @@
 package ussdsql_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -10,9 +14,11 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey/ussdkeyhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -382,6 +388,55 @@ func TestWhoUndoesAKey(t *testing.T) {
 		if !slices.Equal(d.out.owners, want) || !strings.Contains(d.out.bodies[0], `"key":"`+fresh+`"`) {
 			t.Errorf("told %q %q", d.out.owners, d.out.bodies)
 		}
+	})
+}
+
+// The list says to whom undoing is open, as undoing itself decides.
+func TestTheListSaysWhoMayUndo(t *testing.T) {
+	t.Parallel()
+	eachKeyDesk(t, func(t *testing.T, d *keyDesk) {
+		server, err := httpserver.New(httpserver.Config{
+			OperatorToken: "hush",
+			SignedOperator: func(r *http.Request) (httpserver.OperatorIdentity, error) {
+				name, _ := httpserver.Bearer(r)
+				roles := map[string]httpserver.Role{"viewer": httpserver.Viewer, boss.Name: httpserver.Owner}
+				return httpserver.OperatorIdentity{Name: name, Role: cmp.Or(roles[name], httpserver.Changer)}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Mount(ussdkeyhttp.Operators(d.keys)); err != nil {
+			t.Fatal(err)
+		}
+		want := func(when string, want map[string]bool) {
+			t.Helper()
+			for name, may := range want {
+				r := httptest.NewRequest(http.MethodGet, "/operator/ussd/key-requests?all=true", nil)
+				r.Header.Set("Authorization", "Bearer "+name)
+				w := httptest.NewRecorder()
+				server.ServeHTTP(w, r)
+				var list ussdkeyhttp.KeyRequestList
+				if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list.Requests) != 1 {
+					t.Fatalf("%d %s", w.Code, w.Body)
+				}
+				if list.Requests[0].MayUndo != may {
+					t.Errorf("%s: %s may undo %t, want %t", when, name, !may, may)
+				}
+			}
+		}
+		nobody := map[string]bool{boss.Name: false, anOperator.Name: false, "another": false, "viewer": false}
+		r := d.ask(t, "s3")
+		want("it waits", nobody)
+		d.clock.Jump(keyWait)
+		if _, err := d.keys.Approve(t.Context(), r.ID, anOperator); err != nil {
+			t.Fatal(err)
+		}
+		want("it is approved", map[string]bool{boss.Name: true, anOperator.Name: true, "another": false, "viewer": false})
+		d.runs[ada] = true
+		want("the person runs the deployment", map[string]bool{boss.Name: true, anOperator.Name: false})
+		d.clock.Jump(ussdkey.UndoTime)
+		want("it is too old", nobody)
 	})
 }
 

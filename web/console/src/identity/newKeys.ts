@@ -16,6 +16,8 @@ export interface KeyRequest {
   state: string;
   decidedAt?: string;
   decidedBy?: string;
+  /** Whether the operator who asked for the list may undo it. */
+  mayUndo?: boolean;
 }
 
 export interface KeyRequests {

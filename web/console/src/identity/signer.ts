@@ -1,5 +1,5 @@
 import { filesOf, mintToken, talking, type Capability } from "@castalia/oracles-client/wallet";
-import { operating } from "./operating";
+import { operatingAs } from "./operating";
 import { loadKey } from "./vault";
 
 /**
@@ -16,15 +16,20 @@ export async function keyDid(): Promise<string | undefined> {
 }
 
 /** What a route's right is as a capability, and no more than that. */
-function capability(did: string, right: string, reads: boolean): Capability {
-  if (right === "operator") return operating;
+function capability(did: string, right: string, reads: boolean, role?: string): Capability {
+  if (right === "operator") return operatingAs(role);
   return right === "files" ? filesOf(did, reads ? "read" : "write") : talking;
 }
 
-/** A token for one request to a route with this right. */
-export async function sign(audience: string, right: string, reads: boolean): Promise<string> {
+/** A token for one request to a route with this right; of operators' routes, with this role. */
+export async function sign(
+  audience: string,
+  right: string,
+  reads: boolean,
+  role?: string,
+): Promise<string> {
   const key = await loadKey();
   if (!key) throw new Error("this browser has no key any more: open the console");
-  const can = capability(key.did, right, reads);
+  const can = capability(key.did, right, reads, role);
   return (await mintToken(key, audience, [can], seconds)).serialized;
 }

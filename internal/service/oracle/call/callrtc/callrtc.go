@@ -29,6 +29,7 @@ import (
 	"github.com/pion/interceptor"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 )
@@ -64,6 +65,8 @@ type Endpoint struct {
 	// spare is a certificate for the next call, which work makes.
 	spare chan *certificate
 	work  sync.WaitGroup
+	// knocks counts the addresses of pages, by their owner.
+	knocks *ratelimit.Limiter
 }
 
 var _ call.Endpoint = (*Endpoint)(nil)
@@ -79,7 +82,7 @@ func New(cfg Config) (*Endpoint, error) {
 	if cfg.FailedAfter == 0 {
 		cfg.FailedAfter = 20 * time.Second
 	}
-	e := &Endpoint{cfg: cfg, log: cfg.Log, own: &addresses{held: make(map[netip.AddrPort]int)}}
+	e := &Endpoint{cfg: cfg, log: cfg.Log, own: &addresses{held: make(map[netip.AddrPort]int)}, knocks: newKnocks()}
 	e.spare = make(chan *certificate, 1)
 	settings, err := e.settings()
 	if err != nil {

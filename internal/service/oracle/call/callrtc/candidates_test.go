@@ -64,6 +64,30 @@ func TestOffersWithoutARestartShareOneMeasureOfCandidates(t *testing.T) {
 	}
 }
 
+// Where many listen, or nobody, is no page.
+func TestAddressesThatNoPageHas(t *testing.T) {
+	t.Parallel()
+	p := open(t, endpoint(t, Config{})).(*peer)
+	defer func() { _ = p.Close() }()
+	if _, err := p.Answer(t.Context(), offerOf(0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for address, fine := range map[string]bool{
+		"224.0.0.1": false, "239.255.255.250": false, "255.255.255.255": false, "0.0.0.0": false, "::": false, "ff02::1": false,
+		"::ffff:224.0.0.1": false, "::ffff:255.255.255.255": false,
+		"10.0.0.1": true, "127.0.0.1": true, "198.51.100.7": true, "2001:db8::1": true,
+	} {
+		text := "candidate:1 1 udp 1 " + address + " 9999 typ host"
+		if err := p.AddCandidate(call.Candidate{Candidate: text, SDPMid: new("0")}); (err == nil) != fine {
+			t.Errorf("%s trickles: %v", address, err)
+		}
+		offer := strings.Replace(browserOffer, "a=mid:0\r\n", "a=mid:0\r\na="+text+"\r\n", 1)
+		if _, _, err := checkOffer(offer); (err == nil) != fine {
+			t.Errorf("%s in an offer: %v", address, err)
+		}
+	}
+}
+
 // TestAnOfferThatCannotBeReadForgetsNoCandidates: the library keeps those that it has.
 func TestAnOfferThatCannotBeReadForgetsNoCandidates(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,9 @@ func checkOffer(sdp string) (candidates int, names []string, err error) {
 		case strings.HasPrefix(line, "m="):
 			media++
 		case strings.HasPrefix(line, "a=candidate:"):
-			candidates++
+			if candidates++; !hasPage(line) {
+				return 0, nil, errNoPage
+			}
 		case (strings.HasPrefix(line, "a=ice-ufrag:") || strings.HasPrefix(line, "a=ice-pwd:")) && len(line) > maxSecret:
 			return 0, nil, fault.New(fault.Invalid, "sdp has an ice-ufrag or ice-pwd that is too long").WithCode("invalid")
 		case strings.HasPrefix(line, "a=ice-ufrag:"):
@@ -150,6 +152,23 @@ func checkOffer(sdp string) (candidates int, names []string, err error) {
 	return candidates, names, nil
 }
 
+var errNoPage = fault.New(fault.Invalid, "A candidate has an address that no page has").WithCode("invalid")
+
+// hasPage reports whether a page could be at a candidate's address: not where many listen,
+// nor nobody. What cannot be read is left to the library.
+func hasPage(candidate string) bool {
+	fields := strings.Fields(candidate)
+	if len(fields) < 6 {
+		return true
+	}
+	ip, err := netip.ParseAddr(fields[4])
+	if err != nil {
+		return true
+	}
+	ip = ip.Unmap()
+	return !ip.IsMulticast() && !ip.IsUnspecified() && ip != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
+
 var errCandidates = fault.New(fault.RateLimited, "Too many candidates").WithCode("rate_limited")
 
 // take counts the candidates of an offer. The library keeps them, and knocks at each,
@@ -165,6 +184,9 @@ func (p *peer) take(candidates int, names []string) (done func(error), err error
 	}
 	if before+candidates > maxCandidates || p.misread >= maxMisread {
 		return nil, errCandidates
+	}
+	if err := p.mayKnock(candidates); err != nil {
+		return nil, err
 	}
 	forgotten := p.taken - before
 	p.taken += candidates
@@ -247,11 +269,14 @@ func (p *peer) AddCandidate(c call.Candidate) error {
 	if c.Candidate == "" || strings.Contains(c.Candidate, ".local ") {
 		return nil // the end of candidates, or a name that only the page's own network knows
 	}
+	if !hasPage(c.Candidate) {
+		return errNoPage
+	}
 	given := webrtc.ICECandidateInit{
 		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
 	}
 	p.mu.Lock()
-	if p.taken++; p.taken > maxCandidates {
+	if p.taken++; p.taken > maxCandidates || p.mayKnock(1) != nil {
 		p.mu.Unlock()
 		return errCandidates
 	}

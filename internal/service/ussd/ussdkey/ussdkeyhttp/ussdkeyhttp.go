@@ -36,6 +36,7 @@ type KeyRequest struct {
 	State     string     `json:"state" jsonschema:"waiting, approved, refused, cancelled, undone or expired"`
 	Decided   *time.Time `json:"decidedAt,omitempty"`
 	DecidedBy string     `json:"decidedBy,omitempty"`
+	MayUndo   bool       `json:"mayUndo,omitempty" jsonschema:"whether the operator who asks may undo it"`
 }
 
 // KeyRequestList is requests, the newest first.
@@ -109,12 +110,16 @@ func Operators(keys *ussdkey.Service) httpserver.Surface {
 	return httpserver.Surface{Name: "ussd keys", Doc: "New keys in the place of lost ones, for operators.", Routes: routes}
 }
 
-func masked(r ussdkey.Request) KeyRequest {
-	out := shown(r)
-	if r.Phone != "" {
-		out.Phone = telemetry.MaskPhone(r.Phone)
+// masked is a request for the operator who asks.
+func (a operators) masked(r *http.Request, k ussdkey.Request) (out KeyRequest, err error) {
+	out = shown(k)
+	if k.Phone != "" {
+		out.Phone = telemetry.MaskPhone(k.Phone)
 	}
-	return out
+	if httpserver.OperatorOf(r.Context()).Role >= httpserver.Changer { // what the route of undoing needs
+		out.MayUndo, err = a.keys.MayUndo(r.Context(), k, operator(r))
+	}
+	return out, err
 }
 
 func (a operators) list(w http.ResponseWriter, r *http.Request) error {
@@ -124,7 +129,9 @@ func (a operators) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := KeyRequestList{Requests: make([]KeyRequest, len(all))}
 	for i := range all {
-		out.Requests[i] = masked(all[i])
+		if out.Requests[i], err = a.masked(r, all[i]); err != nil {
+			return err
+		}
 	}
 	return answer(w, out)
 }
@@ -135,23 +142,27 @@ func operator(r *http.Request) ussdkey.Operator {
 }
 
 func (a operators) approve(w http.ResponseWriter, r *http.Request) error {
-	return decided(w)(a.keys.Approve(r.Context(), r.PathValue("id"), operator(r)))
+	return a.decided(w, r)(a.keys.Approve(r.Context(), r.PathValue("id"), operator(r)))
 }
 
 func (a operators) refuse(w http.ResponseWriter, r *http.Request) error {
-	return decided(w)(a.keys.Refuse(r.Context(), r.PathValue("id"), operator(r).Name))
+	return a.decided(w, r)(a.keys.Refuse(r.Context(), r.PathValue("id"), operator(r).Name))
 }
 
 func (a operators) undo(w http.ResponseWriter, r *http.Request) error {
-	return decided(w)(a.keys.Undo(r.Context(), r.PathValue("id"), operator(r)))
+	return a.decided(w, r)(a.keys.Undo(r.Context(), r.PathValue("id"), operator(r)))
 }
 
-func decided(w http.ResponseWriter) func(ussdkey.Request, error) error {
-	return func(r ussdkey.Request, err error) error {
+func (a operators) decided(w http.ResponseWriter, r *http.Request) func(ussdkey.Request, error) error {
+	return func(k ussdkey.Request, err error) error {
 		if err != nil {
 			return err
 		}
-		return answer(w, masked(r))
+		out, err := a.masked(r, k)
+		if err != nil {
+			return err
+		}
+		return answer(w, out)
 	}
 }
 

@@ -121,7 +121,7 @@ function Row(props: { request: KeyRequest; isBusy: boolean; onAsk?: (step: Step)
         {onAsk && (
           <span className="row">
             {request.state === "waiting" && [button("approve", isEarly(request)), button("refuse")]}
-            {request.state === "approved" && button("undo")}
+            {request.mayUndo && button("undo")}
           </span>
         )}
       </div>
