@@ -15,6 +15,8 @@ GO         := go
 RACE       := -race -gcflags=modernc.org/...=-race=false
 LDFLAGS    := -s -w -buildid=
 SERVICES   := $(GO) run ./test/services --
+# Tests need no disk that keeps anything; figures and the long run do (see test/services).
+IN_MEMORY  := $(GO) run ./test/services -memory --
 
 .DEFAULT_GOAL := help
 
@@ -66,8 +68,8 @@ setup-long: ## The same with what only the long run needs: Firefox, WebKit
 .PHONY: test-go
 test-go: build .bin/versitygw ## Go tests with the race detector on both engines, and whole programs in both shapes
 	# The longest first: begun last, it would run alone.
-	$(SERVICES) $(GO) test $(RACE) -timeout 30m ./test/faults $$($(GO) list ./... | grep -v /test/system$$)
-	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(SERVICES) $(GO) test -timeout 30m -parallel 4 ./test/system
+	$(IN_MEMORY) $(GO) test $(RACE) -timeout 30m ./test/faults $$($(GO) list ./... | grep -v /test/system$$)
+	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(IN_MEMORY) $(GO) test -timeout 30m -parallel 4 ./test/system
 
 .PHONY: test-web
 test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packages
@@ -75,11 +77,11 @@ test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packa
 
 .PHONY: test-interop
 test-interop: build .bin/versitygw ## Foreign implementations against ours
-	$(SERVICES) scripts/interop
+	$(IN_MEMORY) scripts/interop
 
 .PHONY: test-browser
 test-browser: build .bin/versitygw web/node_modules ## The console and the library in a real Chromium
-	$(SERVICES) npm --prefix web run browser
+	$(IN_MEMORY) npm --prefix web run browser
 
 .PHONY: screenshots
 screenshots: build web/node_modules ## Draw the pictures of docs/images anew
