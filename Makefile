@@ -67,9 +67,8 @@ setup-long: ## The same with what only the long run needs: Firefox, WebKit
 # test-long builds it with the race detector, as all packages are here.
 .PHONY: test-go
 test-go: build .bin/versitygw ## Go tests with the race detector on both engines, and whole programs in both shapes
-	# The longest first: begun last, it would run alone.
-	$(IN_MEMORY) $(GO) test $(RACE) -timeout 30m ./test/faults $$($(GO) list ./... | grep -v /test/system$$)
-	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(IN_MEMORY) $(GO) test -timeout 30m -parallel 4 ./test/system
+	$(IN_MEMORY) $(GO) test $(RACE) -timeout 30m $$($(GO) list ./... | grep -vE '/test/(faults|system)$$')
+	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(IN_MEMORY) $(GO) test -timeout 30m -parallel 4 ./test/faults ./test/system
 
 .PHONY: test-web
 test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packages
