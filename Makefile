@@ -14,7 +14,12 @@ GO         := go
 # The race detector makes the pure-Go SQLite 13 to 27 times slower and finds nothing in it.
 RACE       := -race -gcflags=modernc.org/...=-race=false
 LDFLAGS    := -s -w -buildid=
+# Half of what tests cost is linking their programs: without tables for debuggers that is a
+# quarter less. Linters vet.
+LEAN       := -vet=off -ldflags='-s -w'
 SERVICES   := $(GO) run ./test/services --
+# Tests need no disk that keeps anything; figures and the long run do (see test/services).
+IN_MEMORY  := $(GO) run ./test/services -memory --
 
 .DEFAULT_GOAL := help
 
@@ -43,12 +48,11 @@ dist: .bin/nfpm ## A whole release of COMMIT (HEAD) in dist/: programs, packages
 .PHONY: test
 test: setup test-go test-web test-interop test-browser ## Run every test: both engines, both shapes, TypeScript, browser
 
-# Half of its cost is linking sixty test programs: without tables for debuggers
-# that is a quarter less. Linters vet. Calls take as long as people speak; other
-# tests that wait for a timer wait beside each other.
+# Calls take as long as people speak; other tests that wait for a timer wait beside
+# each other.
 .PHONY: quick
 quick: ## The fast tests, in about a minute, with what is at hand; what did not change is not run again
-	$(GO) test -short -vet=off -p 3 -parallel 8 -ldflags='-s -w' $$($(GO) list ./cmd/... ./internal/... ./plugin/... | grep -v /oracle/call$$)
+	$(GO) test -short $(LEAN) -p 3 -parallel 8 $$($(GO) list ./cmd/... ./internal/... ./plugin/... | grep -v /oracle/call$$)
 
 .PHONY: setup
 setup: .bin/versitygw ## Say what is missing; install it on Debian as root
@@ -65,9 +69,8 @@ setup-long: ## The same with what only the long run needs: Firefox, WebKit
 # test-long builds it with the race detector, as all packages are here.
 .PHONY: test-go
 test-go: build .bin/versitygw ## Go tests with the race detector on both engines, and whole programs in both shapes
-	# The longest first: begun last, it would run alone.
-	$(SERVICES) $(GO) test $(RACE) -timeout 30m ./test/faults $$($(GO) list ./... | grep -v /test/system$$)
-	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(SERVICES) $(GO) test -timeout 30m -parallel 4 ./test/system
+	$(IN_MEMORY) $(GO) test $(RACE) $(LEAN) -timeout 30m $$($(GO) list ./... | grep -vE '/test/(faults|system)$$')
+	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(IN_MEMORY) $(GO) test $(LEAN) -timeout 30m -parallel 4 ./test/faults ./test/system
 
 .PHONY: test-web
 test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packages
@@ -75,11 +78,11 @@ test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packa
 
 .PHONY: test-interop
 test-interop: build .bin/versitygw ## Foreign implementations against ours
-	$(SERVICES) scripts/interop
+	$(IN_MEMORY) scripts/interop
 
 .PHONY: test-browser
 test-browser: build .bin/versitygw web/node_modules ## The console and the library in a real Chromium
-	$(SERVICES) npm --prefix web run browser
+	$(IN_MEMORY) npm --prefix web run browser
 
 .PHONY: screenshots
 screenshots: build web/node_modules ## Draw the pictures of docs/images anew

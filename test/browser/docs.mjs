@@ -1,7 +1,7 @@
 // The documentation at /docs: found, copied, tried with the console's key, and never by itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check, copied, visitors } from "./visitor.mjs";
+import { checkLooks, copied, visitors } from "./visitor.mjs";
 
 export function docsTests(world) {
   const { newcomer, stranger } = visitors(world);
@@ -80,15 +80,11 @@ export function docsTests(world) {
   });
 
   test("the documentation fits telephones and both schemes", async () => {
-    for (const width of [360, 1280]) {
-      for (const colorScheme of ["light", "dark"]) {
-        const { page, close } = await newcomer({ viewport: { width, height: 800 }, colorScheme });
-        await page.goto(`${world.url}/docs#PUT/api/fs/content`);
-        await hasKey(page);
-        await route(page, "PUT/api/fs/content").getByRole("button", { name: /^Send as / }).waitFor();
-        await check(page, `/docs at ${width}, ${colorScheme}`);
-        await close();
-      }
-    }
+    const { page, close } = await newcomer();
+    await page.goto(`${world.url}/docs#PUT/api/fs/content`);
+    await hasKey(page);
+    await route(page, "PUT/api/fs/content").getByRole("button", { name: /^Send as / }).waitFor();
+    await checkLooks(page, "/docs", ["light", "dark"], [360, 1280].map((width) => ({ width, height: 800 })));
+    await close();
   });
 }

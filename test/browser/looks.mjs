@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { paths } from "./paths.mjs";
-import { answered, check, say, tooSmall, visitors } from "./visitor.mjs";
+import { answered, checkLooks, say, tooSmall, visitors, walks } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 const sizes = [
@@ -26,10 +26,10 @@ ${"And a line of a long text.\n".repeat(20)}`;
 export function lookTests(world) {
   const { stranger } = visitors(world);
 
-  for (const colorScheme of ["light", "dark"]) {
-    test(`every page is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
+  for (const schemes of walks) {
+    test(`every page is accessible in ${schemes.join(" and ")}, and fits 360 pixels as well as 1280`, async () => {
       const { page, visit, close } = await stranger({
-        colorScheme,
+        colorScheme: schemes[0],
         viewport: sizes[0],
         reducedMotion: "reduce",
       });
@@ -39,12 +39,10 @@ export function lookTests(world) {
           "nothing is being asked for",
           async () => (await page.locator("[aria-busy=true]").count()) === 0,
         );
-        for (const size of sizes) {
-          await page.setViewportSize(size);
-          await check(page, `${name} in ${colorScheme} at ${size.width}`);
-        }
+        await checkLooks(page, name, schemes, sizes, async (width) => {
+          if (width === sizes[0].width) for (const control of await tooSmall(page)) small.add(control);
+        });
         await page.setViewportSize(sizes[0]);
-        for (const control of await tooSmall(page)) small.add(control);
       };
       await visit("");
       await page.getByRole("button", { name: "Make a key and enter" }).waitFor();

@@ -117,30 +117,44 @@ export async function fits(page, name) {
   assert.deepEqual(await page.evaluate(sticksOut), [], `${name} sticks out of its card`);
 }
 
-/** Fits the window, and axe finds no serious fault. */
-export async function check(page, name) {
+/** Fits the window, and axe finds no serious fault; rules says which rules of axe, if not all. */
+export async function check(page, name, rules) {
   await fits(page, name);
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(readFileSync(axePath, "utf8"));
-  const found = await page.evaluate(async () => {
-    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+  const found = await page.evaluate(async (runOnly) => {
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) });
     return violations
       .filter((v) => v.impact === "serious" || v.impact === "critical")
       .map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
-  });
+  }, rules);
   assert.deepEqual(found, [], `${name} has serious faults`);
 }
 
-/** Looks at what a page shows in two widths, and in both colours where the engine can change them on a page that is open. */
-export async function looksRight(page, name) {
-  for (const colorScheme of engine === "chromium" ? ["light", "dark"] : ["light"]) {
-    for (const width of [360, 1280]) {
-      if (engine === "chromium") await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
-      await check(page, `${name}, ${colorScheme}, ${width}`);
-      if (width === 360) assert.deepEqual(await tooSmall(page), []);
-      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+/** The rules of axe that look at colours. The others find in the dark what they found in the light. */
+const ofColours = ["color-contrast", "link-in-text-block"];
+
+/** The colours that one page is looked at in: few engines change them on a page that is open. */
+export const walks = engine === "chromium" ? [["light", "dark"]] : [["light"], ["dark"]];
+
+/** Checks what a page shows in the colours of one walk and in each size; also is called at each. */
+export async function checkLooks(page, name, schemes, sizes, also) {
+  for (const colorScheme of schemes) {
+    if (schemes.length > 1) await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      await check(page, `${name}, ${colorScheme}, ${size.width}`, colorScheme === schemes[0] ? undefined : ofColours);
+      await also?.(size.width, colorScheme);
     }
   }
+}
+
+/** Looks at what a page shows in two widths, and in the colours that can be had without opening it again. */
+export function looksRight(page, name) {
+  const sizes = [360, 1280].map((width) => ({ width, height: 800 }));
+  return checkLooks(page, name, walks[0], sizes, async (width, colorScheme) => {
+    if (width === 360) assert.deepEqual(await tooSmall(page), []);
+    if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+  });
 }
 
 /** What was copied, as somebody pastes it: few engines let a page read it. */

@@ -75,10 +75,8 @@ func previous(t *testing.T) string {
 	if err := os.WriteFile(list, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-race", "-gcflags=modernc.org/...=-race=false", "-overlay", list, "-o", path, "./cmd/castalia")
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", commit, err, said)
+	if err := system.Build(t.Context(), root, path, "-overlay", list); err != nil {
+		t.Fatalf("build %s: %v", commit, err)
 	}
 	return path
 }

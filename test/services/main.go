@@ -10,6 +10,10 @@
 // installed is named and left out: testenv decides whether that is a failure.
 // Nothing that these servers store survives the command, and nothing is synced.
 //
+// With -memory before the dashes what they store, and what the command keeps in
+// temporary folders, is in memory where there is room for it: tests then wait for
+// no disk. What measures, and what needs many gibibytes, goes without.
+//
 // It exits with the command's code.
 package main
 
@@ -41,24 +45,35 @@ func main() {
 
 // run is the program. It returns the exit code.
 func run(args []string, stderr io.Writer) int {
+	memory := len(args) > 0 && args[0] == "-memory"
+	if memory {
+		args = args[1:]
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		_, _ = fmt.Fprintln(stderr, "usage: services -- COMMAND [ARGUMENT…]")
+		_, _ = fmt.Fprintln(stderr, "usage: services [-memory] -- COMMAND [ARGUMENT…]")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	dir, err := os.MkdirTemp("", "castalia-services-")
+	env, temp := os.Environ(), os.TempDir()
+	if memory {
+		if why := noMemory(memoryFolder); why != "" {
+			_, _ = fmt.Fprintln(stderr, "services: temporary folders stay on the disk:", why)
+		} else {
+			env, temp = inMemory(env, temp), memoryFolder
+		}
+	}
+	dir, err := os.MkdirTemp(temp, "castalia-services-")
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "services:", err)
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 
-	env := os.Environ()
 	for _, s := range []struct {
 		variable, name string
 		start          func(context.Context, string) (*server, []string, error)

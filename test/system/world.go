@@ -309,10 +309,20 @@ func build() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "castalia")
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-race", "-gcflags=modernc.org/...=-race=false", "-o", path, "./cmd/castalia")
-	cmd.Dir = strings.TrimSpace(string(root))
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", errors.Join(err, errors.New(string(text)))
+	return path, Build(context.Background(), strings.TrimSpace(string(root)), path)
+}
+
+// Build makes the program of a tree, with the race detector as the Makefile uses it, or as
+// people get it where CASTALIA_BINARY is one of those.
+func Build(ctx context.Context, tree, path string, flags ...string) error {
+	args := []string{"build", "-o", path}
+	if os.Getenv("CASTALIA_BINARY") == "" {
+		args = append(args, "-race", "-gcflags=modernc.org/...=-race=false")
 	}
-	return path, nil
+	cmd := exec.CommandContext(ctx, "go", append(append(args, flags...), "./cmd/castalia")...)
+	cmd.Dir = tree
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return errors.Join(err, errors.New(string(text)))
+	}
+	return nil
 }

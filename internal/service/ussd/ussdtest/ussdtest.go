@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
@@ -38,11 +39,19 @@ func Keys(t testing.TB, newest string, old ...string) *ussdpin.Keys {
 	return k
 }
 
-// Service returns a service on the store. Each change may touch its
+// builtIn is the menu that Castalia ships, read once: services do not change a menu, and
+// reading it for each was a third of what tests of them cost.
+var builtIn = sync.OnceValues(ussd.DefaultMenu)
+
+// Service returns a service on the store, with the built-in menu. Each change may touch its
 // configuration.
 func Service(t testing.TB, store ussd.Store, change ...func(*ussd.Config)) *ussd.Service {
 	t.Helper()
-	cfg := ussd.Config{Keys: Keys(t, Key), PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 8}}
+	menu, err := builtIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := ussd.Config{Keys: Keys(t, Key), Menus: ussdbook.Of(menu), PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 8}}
 	for _, c := range change {
 		c(&cfg)
 	}
