@@ -116,7 +116,9 @@ func (s *Store) SaveChanges(ctx context.Context, at knowledge.Owner, to int64, c
 }
 
 // forgetDocument takes a document out; its passages are not found from now on.
-func (s *Store) forgetDocument(ctx context.Context, tx sqldb.Querier, ns string, gone removedReport, now time.Time) error {
+func (s *Store) forgetDocument(ctx context.Context, tx sqldb.Querier, ns string, gone removedReport,
+	now time.Time,
+) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knowledge_documents WHERE collection = $1 AND file_id = $2`, gone.CollectionID, gone.FileID); err != nil {
 		return err
 	}

@@ -129,7 +129,8 @@ func (s *Store) AddInquiry(ctx context.Context, r inquiry.Row, askers []string, 
 				return err
 			}
 		}
-		return s.tell(ctx, tx, r.Collection.Namespace, eventAsked, r.Created, inquiryReport{CollectionID: r.Collection.ID, InquiryID: r.ID})
+		asked := inquiryReport{CollectionID: r.Collection.ID, InquiryID: r.ID}
+		return s.tell(ctx, tx, r.Collection.Namespace, eventAsked, r.Created, asked)
 	})
 }
 
