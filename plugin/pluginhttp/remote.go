@@ -100,7 +100,7 @@ func (r *Remote) Do(ctx context.Context, c Call, out any) error {
 		return fmt.Errorf("read answer of %s: %w", r.base.Host, err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return &StatusError{resp.StatusCode, retryAfter(resp.Header.Get("Retry-After"), time.Now())}
+		return &StatusError{resp.StatusCode, RetryAfter(resp.Header, time.Now())}
 	}
 	if len(data) > maxRemote {
 		return fmt.Errorf("the answer of %s is too large", r.base.Host)
@@ -133,9 +133,10 @@ func withoutURL(err error) error {
 // maxRetryAfter bounds what a service may ask for.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads the header: seconds or a date.
-func retryAfter(text string, now time.Time) time.Duration {
-	text = strings.TrimSpace(text)
+// RetryAfter is the pause that an answer asks for, in seconds or by a date: zero when it
+// asks for none, and an hour at most.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 	}

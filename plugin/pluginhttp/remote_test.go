@@ -64,7 +64,7 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "5": 5 * time.Second, " 0 ": 0, "-5": 0, "soon": 0, "99999999": maxRetryAfter, "99999999999999999999": 0,
 		"Sun, 15 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sun, 15 Nov 2026 11:00:00 GMT": 0,
 	} {
-		if got := retryAfter(text, now); got != want {
+		if got := RetryAfter(http.Header{"Retry-After": {text}}, now); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}

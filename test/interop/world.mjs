@@ -53,6 +53,13 @@ export async function eventually(what, fn) {
   throw new Error(`waited in vain until ${what()}`, { cause: last });
 }
 
+// What servers said is shown when a test failed: a fleet's nodes are gone by then.
+const shownLines = 1000;
+const logs = [];
+process.on("exit", (code) => {
+  if (code !== 0) for (const log of logs) process.stderr.write(`the end of a server's log:\n${log().split("\n").slice(-shownLines).join("\n")}\n`);
+});
+
 /** A server in its embedded shape, and somebody's key. */
 export class World {
   #program;
@@ -62,6 +69,7 @@ export class World {
   /** Starts a server; env are settings beside the usual ones, or a function that makes them of its address. */
   static async start(env = {}) {
     const world = new World();
+    logs.push(() => world.#log);
     world.folder = mkdtempSync(join(tmpdir(), "castalia-interop-"));
     world.port = await freePort();
     world.url = `http://127.0.0.1:${world.port}`;

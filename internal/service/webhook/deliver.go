@@ -52,7 +52,9 @@ func (s *Service) attempt(ctx context.Context, d Due, read int) (Result, []byte,
 		HeaderSignature: Sign(secrets, d.Event, at, d.Body),
 		"Content-Type":  "application/json",
 	}})
-	r := Result{At: at, Took: time.Since(began), Status: answer.Status, Answer: answer.First}
+	r := Result{
+		At: at, Took: time.Since(began), Status: answer.Status, Answer: answer.First, RetryAfter: answer.RetryAfter,
+	}
 	switch {
 	case err != nil:
 		r.Error = err.Error()

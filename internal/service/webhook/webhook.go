@@ -178,6 +178,8 @@ type Result struct {
 	Status  int
 	Error   string
 	Answer  string
+	// RetryAfter is the least pause before it is tried again, as the receiver asked for.
+	RetryAfter time.Duration
 }
 
 // ErrNotFound is the one answer for endpoints and deliveries that are not there
@@ -239,6 +241,8 @@ type Answer struct {
 	First  string // bytes of the body, bounded and printable
 	// Body is as much of the body as was wanted; one that is longer is left out.
 	Body []byte
+	// RetryAfter is the pause that it asked for, within bounds; zero when it did not.
+	RetryAfter time.Duration
 }
 
 // Sender makes requests. Its errors are in words that owners may see.

@@ -116,6 +116,7 @@ it("shows a page that comes back the whole message", async () => {
   await settledText(first, /sure/);
   const back = new Chat("back", { messages: [first.messages[0]] }); // as a page that was loaded again
   const resumed = back.resumeStream();
+  await settledText(back, /sure/); // it is told what was said so far; an answer that is over is not resumed
   letGo();
   await Promise.all([sent, resumed]);
   for (const chat of [first, back]) assert.deepEqual(chat.texts, [["user", "slow but sure wins"], ["assistant", "Turn 1: slow but sure wins"]]);

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,6 +71,43 @@ func (p place) waiting(t *testing.T, s inquiry.Scope) []inquiry.Inquiry {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// A question to people is reported to whose collection it is, and what became of it is: its
+// words and its asker are not. Whoever repeats a question is not reported again.
+func TestQuestionsAreReported(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place) {
+		var got knowledgetest.Told
+		p.Records = p.Records.WithOutbox(&got)
+		s := inquiries(p.World)
+		p.Service = s
+		answered := p.must(t, bob, inquiry.Asking{Text: unanswered})
+		p.must(t, bob, inquiry.Asking{ID: answered.ID, Text: unanswered})
+		dismissed := p.must(t, carol, inquiry.Asking{Text: "Who mends the bridge?"})
+		if _, err := s.Answer(t.Context(), staff(), answered.ID, inquiry.Answering{Text: "None.", By: alice}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Dismiss(t.Context(), staff(), dismissed.ID, alice); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Dismiss(t.Context(), staff(), dismissed.ID, alice); !fault.Is(err, fault.Conflict) {
+			t.Errorf("dismissed twice: %v", err)
+		}
+		if err := s.Remove(t.Context(), staff(), dismissed.ID, alice); err != nil {
+			t.Fatal(err)
+		}
+		event := func(kind, id, rest string) string {
+			return fmt.Sprintf(`%s knowledge.%s {"collectionId":%q,"inquiryId":%q%s}`, home, kind, p.clinic.ID, id, rest)
+		}
+		want := []string{
+			event("asked", answered.ID, ""), event("asked", dismissed.ID, ""), event("settled", answered.ID, `,"status":"answered"`),
+			event("settled", dismissed.ID, `,"status":"dismissed"`), event("settled", dismissed.ID, `,"status":"removed"`),
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
 }
 
 // The staff of a collection sees what was asked, and who asked only if they agreed.

@@ -118,8 +118,10 @@ func (s *Store) DeleteCollection(ctx context.Context, ns, id string, now time.Ti
 		if _, err := tx.ExecContext(ctx, `UPDATE knowledge_segments SET dead_ms = $1 WHERE collection = $2 AND dead_ms = 0`, sqldb.MS(now), id); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM knowledge_owners WHERE ns = $1 AND NOT EXISTS (SELECT 1 FROM knowledge_collections WHERE ns = $1)`, ns)
-		return err
+		if _, err := tx.ExecContext(ctx, `DELETE FROM knowledge_owners WHERE ns = $1 AND NOT EXISTS (SELECT 1 FROM knowledge_collections WHERE ns = $1)`, ns); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, ns, eventRemoved, now, removedReport{CollectionID: id})
 	})
 }
 

@@ -106,7 +106,7 @@ func (s *Store) SaveChanges(ctx context.Context, at knowledge.Owner, to int64, c
 				if is[id] {
 					continue
 				}
-				if err := forgetDocument(ctx, tx, id, c.File.ID, now); err != nil {
+				if err := s.forgetDocument(ctx, tx, at.Namespace, removedReport{id, c.File.ID}, now); err != nil {
 					return err
 				}
 			}
@@ -116,11 +116,16 @@ func (s *Store) SaveChanges(ctx context.Context, at knowledge.Owner, to int64, c
 }
 
 // forgetDocument takes a document out; its passages are not found from now on.
-func forgetDocument(ctx context.Context, tx sqldb.Querier, collection, file string, now time.Time) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM knowledge_documents WHERE collection = $1 AND file_id = $2`, collection, file); err != nil {
+func (s *Store) forgetDocument(ctx context.Context, tx sqldb.Querier, ns string, gone removedReport,
+	now time.Time,
+) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM knowledge_documents WHERE collection = $1 AND file_id = $2`, gone.CollectionID, gone.FileID); err != nil {
 		return err
 	}
-	return touch(ctx, tx, collection, now)
+	if err := s.tell(ctx, tx, ns, eventRemoved, now, gone); err != nil {
+		return err
+	}
+	return touch(ctx, tx, gone.CollectionID, now)
 }
 
 // touch says that what can be found in a collection is something else now, and

@@ -129,7 +129,8 @@ func (s *Store) AddInquiry(ctx context.Context, r inquiry.Row, askers []string, 
 				return err
 			}
 		}
-		return nil
+		asked := inquiryReport{CollectionID: r.Collection.ID, InquiryID: r.ID}
+		return s.tell(ctx, tx, r.Collection.Namespace, eventAsked, r.Created, asked)
 	})
 }
 
@@ -201,9 +202,11 @@ func (s *Store) SettleInquiry(ctx context.Context, in inquiry.Settling) error {
 			}
 		}
 		if in.Deliver {
-			_, err = replies(s.db).Add(ctx, tx, queue.Item{ID: in.ID, Lane: collection}, 0)
+			if _, err := replies(s.db).Add(ctx, tx, queue.Item{ID: in.ID, Lane: collection}, 0); err != nil {
+				return err
+			}
 		}
-		return err
+		return s.reportSettled(ctx, tx, inquiryReport{collection, in.ID, in.State.String()}, in.Event.At)
 	})
 }
 
@@ -235,6 +238,9 @@ func (s *Store) RemoveInquiry(ctx context.Context, id string, e inquiry.Event) e
 			return err
 		}
 		if err := addEvent(ctx, tx, id, e); err != nil {
+			return err
+		}
+		if err := s.reportSettled(ctx, tx, inquiryReport{collection, id, e.What}, e.At); err != nil {
 			return err
 		}
 		return touch(ctx, tx, collection, time.Time{})

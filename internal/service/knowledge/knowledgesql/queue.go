@@ -136,7 +136,7 @@ func (s *Store) Finish(ctx context.Context, w knowledge.Work, segment *knowledge
 		if before != "" {
 			lost = w.Read
 		}
-		if err := s.report(ctx, tx, eventIngested, w); err != nil {
+		if err := s.reportRead(ctx, tx, eventIngested, w); err != nil {
 			return err
 		}
 		return touch(ctx, tx, w.Collection, lost)
@@ -152,7 +152,7 @@ func (s *Store) GiveUp(ctx context.Context, w knowledge.Work) error {
 		if err := one(r, err, moved("the document")); err != nil {
 			return err
 		}
-		if err := s.report(ctx, tx, eventFailed, w); err != nil {
+		if err := s.reportRead(ctx, tx, eventFailed, w); err != nil {
 			return err
 		}
 		return touch(ctx, tx, w.Collection, w.Read)

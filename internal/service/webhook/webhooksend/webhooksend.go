@@ -22,6 +22,7 @@ import (
 	"unicode"
 
 	"github.com/castalia-org/castalia/internal/service/webhook"
+	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
 const (
@@ -106,7 +107,10 @@ func (s *Sender) Send(ctx context.Context, r webhook.Request) (webhook.Answer, e
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(max(maxAnswer, r.Read+1))))
 	// the status is what counts
-	answer := webhook.Answer{Status: resp.StatusCode, First: printable(body[:min(len(body), maxAnswer)])}
+	answer := webhook.Answer{
+		Status: resp.StatusCode, First: printable(body[:min(len(body), maxAnswer)]),
+		RetryAfter: pluginhttp.RetryAfter(resp.Header, time.Now()),
+	}
 	if err == nil && len(body) <= r.Read {
 		answer.Body = body
 	}

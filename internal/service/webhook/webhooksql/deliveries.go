@@ -159,11 +159,17 @@ func (s *Store) Work(ctx context.Context, now func() time.Time,
 				return queue.Outcome{}, err
 			}
 			failed := !result.Gone && !result.Held && !result.Delivered && result.Disable == "" && !it.Last
-			pause := s.cfg.Pause(it.Attempt)
+			pause := s.pause(it.Attempt, result)
 			return queue.Outcome{Failed: failed, Pause: pause, Write: func(ctx context.Context, tx sqldb.Querier) error {
 				return s.settle(ctx, tx, due, result, failed, pause)
 			}}, nil
 		})
+}
+
+// pause is how long to wait after the n-th failure: by our own schedule, or longer when the
+// receiver asked for it.
+func (s *Store) pause(n int, r webhook.Result) time.Duration {
+	return max(s.cfg.Pause(n), r.RetryAfter)
 }
 
 // due reads a delivery. Its endpoint is empty when one of the two is gone.

@@ -120,7 +120,7 @@ func (s *Store) KeepCall(ctx context.Context, tx sqldb.Querier, c webhook.Called
 	case r.Delivered:
 		d.State = webhook.Delivered
 	case again && r.Disable == "":
-		pause := s.cfg.Pause(1)
+		pause := s.pause(1, r)
 		d.State, d.Next = webhook.Waiting, r.At.Add(pause)
 		if err := s.enqueue(ctx, tx, c.Event.Owner, c.Endpoint.ID, c.Event.ID, pause); err != nil {
 			return err

@@ -280,6 +280,42 @@ func TestFailingReceivers(t *testing.T) {
 		})
 }
 
+// A receiver that asks for a pause gets it, also where our own schedule is shorter; one that
+// asks for a very long one is tried again within the hour, and one that asks for none, or
+// for nonsense, by our schedule.
+func TestReceiversAskForAPause(t *testing.T) {
+	t.Parallel()
+	const own = time.Minute // a half to one and a half of it
+	each(t, queue.Config{Backoff: own, MaxBackoff: 2 * own}, func(t *testing.T, w *world) {
+		w.run(t)
+		for _, c := range []struct {
+			asked    string
+			from, to time.Duration
+		}{
+			{"600", 10 * time.Minute, 10 * time.Minute},
+			{"1", own / 2, 2 * own},
+			{"", own / 2, 2 * own},
+			{"soon", own / 2, 2 * own},
+			{"-5", own / 2, 2 * own},
+			{"1000000000", time.Hour, time.Hour},
+			{time.Now().Add(48 * time.Hour).UTC().Format(http.TimeFormat), time.Hour, time.Hour},
+		} {
+			busy := webhooktest.NewReceiver(t)
+			busy.Answer(http.StatusServiceUnavailable, nil)
+			busy.AskFor(c.asked)
+			e, _ := w.add(t, alice, busy.URL, "run.*")
+			w.emit(t, alice, "run.finished", nil)
+			list := w.until(t, e.ID, func(list []webhook.Delivery) bool { return len(list) == 1 && list[0].Attempts == 1 })
+			if d := list[0].Next.Sub(list[0].Tried); list[0].State != webhook.Waiting || d < c.from || d > c.to {
+				t.Errorf("asked for %q: %s, tried again after %s, want %s to %s", c.asked, list[0].State, d, c.from, c.to)
+			}
+			if err := w.Store.Delete(t.Context(), alice, e.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // A node that stops in the middle of a delivery, or loses it, is followed by
 // another one with the same id; nothing is noted by the one that lost it.
 func TestAnotherNodeTakesOver(t *testing.T) {

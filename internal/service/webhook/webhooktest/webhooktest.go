@@ -36,6 +36,7 @@ type Receiver struct {
 	mu     sync.Mutex
 	status int
 	before func()
+	pause  string
 }
 
 // NewReceiver starts a receiver that answers 204.
@@ -54,6 +55,13 @@ func (r *Receiver) Answer(status int, before func()) {
 	r.status, r.before = status, before
 }
 
+// AskFor sets the Retry-After of later answers; empty asks for nothing.
+func (r *Receiver) AskFor(pause string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pause = pause
+}
+
 // ServeHTTP takes a webhook.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
@@ -61,11 +69,14 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	r.mu.Lock()
-	status, before := r.status, r.before
+	status, before, pause := r.status, r.before, r.pause
 	r.mu.Unlock()
 	r.Got <- Delivery{Header: req.Header.Clone(), Body: body}
 	if before != nil {
 		before()
+	}
+	if pause != "" {
+		w.Header().Set("Retry-After", pause)
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, http.StatusText(status))
