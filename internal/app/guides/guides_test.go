@@ -181,6 +181,10 @@ func TestPagesRunNothing(t *testing.T) {
 func TestTheFrameIsInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	get := serve(t, docs.Pages)
+	// What is hidden beyond the left edge makes a page from right to left begin there, empty.
+	if style := get("/guides/style.css").Body.String(); style == "" || strings.Contains(style, "left:") {
+		t.Errorf("the style knows left and right:\n%s", style)
+	}
 	for _, c := range []struct {
 		target, accept string
 		want           []string
