@@ -141,11 +141,11 @@ func (b *book) serveStart(w http.ResponseWriter, r *http.Request) error {
 
 // firstWords cuts a search behind its first words, however they are separated.
 func firstWords(query string) string {
-	words, inside := 0, false
+	count, inside := 0, false
 	for i, r := range query {
 		is := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 		if is && !inside {
-			if words++; words > maxWords {
+			if count++; count > maxWords {
 				return query[:i]
 			}
 		}
