@@ -78,9 +78,8 @@ func KindOf(status int) fault.Kind {
 	return fault.Internal
 }
 
-// NestErrors is the table of surfaces that bring none of their own: statusCode,
-// message and, for the kinds that carry one in the field, error. A validation failure sets the field
-// "message" to a list of texts.
+// NestErrors is the table of surfaces that bring none of their own: statusCode, message and, for the kinds
+// that carry one in the field, error. A validation failure sets the field "message" to a list of texts.
 func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
 	status := Status(e.Kind)
@@ -99,26 +98,13 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	WriteFault(w, e, body)
 }
 
-// HeaderError names a failure for programs that show it in other words, as the console
-// does in the reader's language: bodies are as each protocol fixes them, and most have
-// no place for it.
-const HeaderError = "Castalia-Error"
-
-// wordOf is the code of an error, or its kind. What is wrong inside is nobody's to know.
-func wordOf(e *fault.Error) string {
-	if e.Code == "" || e.Kind == fault.Internal {
-		return e.Kind.String()
-	}
-	return e.Code
-}
-
 // WriteFault sends a table's body for an error with the error's own fields, which
 // win over the table's: that is how a validation failure lists its texts.
 func WriteFault(w http.ResponseWriter, e *fault.Error, body map[string]any) {
 	status := Status(e.Kind)
 	maps.Copy(body, e.Fields)
 	h := w.Header()
-	h.Set(HeaderError, wordOf(e))
+	h.Set(fault.Header, e.Word())
 	SetRetryAfter(h, e)
 	if status == http.StatusUnauthorized && h.Get("Www-Authenticate") == "" {
 		h.Set("Www-Authenticate", "Bearer")
