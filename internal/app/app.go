@@ -19,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
 )
 
@@ -39,7 +40,8 @@ type App struct {
 	access    access
 	roles     operatorRoles
 	keys      *appkey.Service
-	faces     appkeyhttp.Face // how routes for other programs let them in
+	pages     wordshttp.Speaker // in which language pages are
+	faces     appkeyhttp.Face   // how routes for other programs let them in
 	documents operatorDocs
 	cold      *coldstore.Store // conversations that nobody used for long
 
@@ -78,6 +80,9 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 		opt.Services = services
 	}
 	a := &App{opt: opt, started: time.Now()}
+	if a.pages, err = wordshttp.Usual(opt.Settings.Oracle.Language); err != nil {
+		return nil, fmt.Errorf("ORACLE_LANGUAGE: %w", err)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

@@ -34,7 +34,7 @@ func (a *App) tidyHourly(ctx context.Context) error {
 
 // build makes every part in the order in which they stand on each other.
 func (a *App) build(ctx context.Context) error {
-	pages, err := guides.Surface(a.opt.Settings.Oracle.Name, docs.Pages)
+	pages, err := guides.Surface(a.opt.Settings.Oracle.Name, docs.Pages, a.pages)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 				Security: appkeyhttp.Schemes(),
 			}),
 			plainlinkhttp.Surface(svc, plainlinkhttp.Deps{
-				Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing,
+				Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing, Pages: a.pages,
 			}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
 				Blocks: blockstore.New(svc, records), Authenticate: a.faces.WrapKeys(appkey.Files, a.authenticated(identity.Files)),
 				CORS: contenthttp.CORS(a.origins()),

@@ -1,7 +1,10 @@
 package app
 
 import (
+	"net/http"
+
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 	"github.com/castalia-org/castalia/internal/plugins/agui"
 	"github.com/castalia-org/castalia/internal/plugins/claims"
 	"github.com/castalia-org/castalia/internal/plugins/credits"
@@ -31,9 +34,15 @@ func ShippedPlugins() []plugin.Plugin {
 		knowledge.New(),
 		agui.New(),
 		portal.New(),
-		mcp.New(mcp.Config{}),
+		mcp.New(mcp.Config{}, authorizationPages),
 		teamchat.New(teamchat.Config{}),
 	}
+}
+
+// authorizationPages speaks on the pages of authorizations at MCP servers.
+func authorizationPages(w http.ResponseWriter, r *http.Request) mcp.Voice {
+	in := wordshttp.Speaker{}.Choose(w, r)
+	return mcp.Voice{Language: in.Code, Direction: in.Direction, Say: in.Language.Say}
 }
 
 // PluginVerdicts says of each plugin whether it is on with these settings, and why.

@@ -36,8 +36,8 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		return part{}, err
 	}
 	texts, err := telephonekit.NewTexts(telephonekit.TextDeps{
-		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name, Limiter: a.limits.telephone,
-		Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
+		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name,
+		Usual: a.pages.Usual, Limiter: a.limits.telephone, Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
 		return part{}, err

@@ -91,7 +91,7 @@ func draw(name string, markdown []byte) (page, error) {
 	for _, h := range headings {
 		id, _ := h.AttributeString("id")
 		anchor, _ := id.([]byte)
-		title := words(h, markdown)
+		title := wording(h, markdown)
 		if h.Level == 1 {
 			out.Title = title
 			continue
@@ -114,15 +114,15 @@ func draw(name string, markdown []byte) (page, error) {
 	return out, nil
 }
 
-// words are the words of a heading without its marks.
-func words(n ast.Node, source []byte) string {
+// wording is the words of a heading without its marks.
+func wording(n ast.Node, source []byte) string {
 	var b bytes.Buffer
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
 			b.Write(t.Segment.Value(source))
 			continue
 		}
-		b.WriteString(words(c, source))
+		b.WriteString(wording(c, source))
 	}
 	return b.String()
 }

@@ -3,7 +3,8 @@
 //
 // Pages are made from Markdown whose raw HTML is left out, under a policy that runs no
 // script and loads nothing from elsewhere. A search is a form and needs no script
-// either. What there is to read says nothing about this deployment, so anybody may.
+// either. The guides are in English; what stands around them is in the reader's
+// language (platform/words). What there is to read says nothing about this deployment, so anybody may.
 //
 // They are of the release that runs, and in reach where a community has no way to
 // the internet: that is why they are built in (0.8 MB with pictures), and answers
@@ -30,6 +31,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
+	"github.com/castalia-org/castalia/internal/platform/words"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 )
 
 //go:embed page
@@ -48,17 +51,18 @@ type book struct {
 	name   string // of the oracle
 	docs   fs.FS
 	frame  *template.Template
+	pages  wordshttp.Speaker
 	shelf  func() (map[string]page, error)
 	search func() (*textindex.Small, error)
 }
 
 // Surface returns the pages' routes. name is the oracle's, docs the tree below docs.
-func Surface(name string, docs fs.FS) (httpserver.Surface, error) {
+func Surface(name string, docs fs.FS, pages wordshttp.Speaker) (httpserver.Surface, error) {
 	frame, err := template.ParseFS(pageFiles, "page/frame.html")
 	if err != nil {
 		return httpserver.Surface{}, fmt.Errorf("read frame of guides: %w", err)
 	}
-	b := &book{name: name, docs: docs, frame: frame}
+	b := &book{name: name, docs: docs, frame: frame, pages: pages}
 	b.shelf = sync.OnceValues(func() (map[string]page, error) { return drawAll(docs) })
 	b.search = sync.OnceValues(func() (*textindex.Small, error) {
 		all, err := guidebook.Passages(docs)
@@ -88,10 +92,16 @@ func Surface(name string, docs fs.FS) (httpserver.Surface, error) {
 
 // shown is what the frame is filled with.
 type shown struct {
-	Name, Title, Query string
-	Page               page
-	Found              []found
-	Searched           bool
+	wordshttp.Page
+	Oracle, Title, Query string
+	Guide                page
+	Found                []found
+	Searched             bool
+}
+
+// Nothing says that a search found nothing.
+func (s shown) Nothing() string {
+	return s.Language.Say("guides.nothing", words.Values{"query": s.Query})
 }
 
 // found is one passage that a search found.
@@ -116,7 +126,8 @@ func (b *book) serveStart(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := shown{Name: b.name, Title: "Search", Query: query, Searched: true}
+	in := b.pages.Choose(w, r)
+	body := shown{Page: in, Oracle: b.name, Title: in.Say("guides.search"), Query: query, Searched: true}
 	for _, h := range result.Hits {
 		text, err := drawPassage(h.Document, h.Text)
 		if err != nil {
@@ -130,11 +141,11 @@ func (b *book) serveStart(w http.ResponseWriter, r *http.Request) error {
 
 // firstWords cuts a search behind its first words, however they are separated.
 func firstWords(query string) string {
-	words, inside := 0, false
+	count, inside := 0, false
 	for i, r := range query {
 		is := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 		if is && !inside {
-			if words++; words > maxWords {
+			if count++; count > maxWords {
 				return query[:i]
 			}
 		}
@@ -159,7 +170,7 @@ func (b *book) servePage(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return httpserver.NotFound(r)
 	}
-	return b.write(w, r, shown{Name: b.name, Title: p.Title, Page: p})
+	return b.write(w, r, shown{Page: b.pages.Choose(w, r), Oracle: b.name, Title: p.Title, Guide: p})
 }
 
 func (b *book) write(w http.ResponseWriter, r *http.Request, body shown) error {

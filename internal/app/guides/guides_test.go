@@ -15,11 +15,12 @@ import (
 	"github.com/castalia-org/castalia/internal/app/guides"
 	"github.com/castalia-org/castalia/internal/platform/guidebook"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 )
 
 func serve(t *testing.T, pages fs.FS) func(target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	surface, err := guides.Surface("Testa <b>", pages)
+	surface, err := guides.Surface("Testa <b>", pages, wordshttp.Speaker{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +172,36 @@ func TestPagesRunNothing(t *testing.T) {
 	for _, missing := range []string{"/guides/b", "/guides/../secret.txt", "/guides/images/..%2Fsecret.txt", "/guides/images/none.png", "/guides/reference/a"} {
 		if got := get(missing); got.Code != http.StatusNotFound {
 			t.Errorf("GET %s: %d", missing, got.Code)
+		}
+	}
+}
+
+// What stands around a guide is in the reader's language, the guide in English, and
+// each says which it is.
+func TestTheFrameIsInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	get := serve(t, docs.Pages)
+	// What is hidden beyond the left edge makes a page from right to left begin there, empty.
+	if style := get("/guides/style.css").Body.String(); style == "" || strings.Contains(style, "left:") {
+		t.Errorf("the style knows left and right:\n%s", style)
+	}
+	for _, c := range []struct {
+		target, accept string
+		want           []string
+	}{
+		{"/guides/start", "ar", []string{`<html lang="ar" dir="rtl">`, "في هذه الصفحة", `<div lang="en" dir="ltr">`}},
+		{"/guides?q=xyzzyx", "fr-FR,fr;q=0.9", []string{`<html lang="fr" dir="ltr">`, "Rien n’a été trouvé pour « xyzzyx »"}},
+		{"/guides?q=telephone&language=sw", "fr", []string{`<html lang="sw"`, `name="language" value="sw"`, `<section class="found" lang="en"`}},
+		{"/guides/start", "", []string{`<html lang="en" dir="ltr">`, "On this page"}},
+	} {
+		r := get(c.target, "Accept-Language", c.accept)
+		for _, want := range c.want {
+			if !strings.Contains(r.Body.String(), want) {
+				t.Errorf("%s in %q lacks %s", c.target, c.accept, want)
+			}
+		}
+		if !strings.Contains(strings.Join(r.Header().Values("Vary"), ","), "Accept-Language") || r.Header().Get("Content-Language") == "" {
+			t.Errorf("%s: %v", c.target, r.Header())
 		}
 	}
 }

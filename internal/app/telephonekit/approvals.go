@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtext"
@@ -63,20 +65,21 @@ const shownArgs = 900
 // describe says what is to be approved, until when, and with which arguments. Values
 // are quoted, so that nothing in them looks like a line of the menu.
 func describe(a oracle.Approval, waiting int, language string) string {
-	words := approvalWords(language)
+	in := words.Shipped().Or(language, words.Shipped().English())
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s %s)", a.Tool, words.until, a.ExpiresAt.UTC().Format("02/01 15:04 UTC"))
+	until := in.SayPlain("phone.until", words.Values{"moment": a.ExpiresAt.UTC().Format("02/01 15:04 UTC")})
+	fmt.Fprintf(&b, "%s (%s)", a.Tool, until)
 	if waiting > 1 {
-		fmt.Fprintf(&b, "\n"+words.several, waiting)
+		b.WriteString("\n" + in.SayPlain("phone.several", words.Values{"n": strconv.Itoa(waiting)}))
 	}
 	if a.Reason == oracle.AsksUntrusted {
-		b.WriteString("\n" + words.untrusted)
+		b.WriteString("\n" + in.SayPlain("phone.untrusted", nil))
 	}
 	args := arguments(a.Args)
 	shown := ussdtext.Bounded(args, shownArgs)
 	b.WriteString("\n" + shown)
 	if len(shown) < len(args) {
-		b.WriteString("\n" + words.shortened)
+		b.WriteString("\n" + in.SayPlain("phone.shortened", nil))
 	}
 	return b.String()
 }
@@ -96,15 +99,6 @@ func arguments(raw json.RawMessage) string {
 		lines = append(lines, name+": "+value.String())
 	}
 	return strings.Join(lines, "\n")
-}
-
-type approvalPhrases struct{ until, several, untrusted, shortened string }
-
-func approvalWords(language string) approvalPhrases {
-	if language == "sw" {
-		return approvalPhrases{"hadi", "Vinasubiri: %d.", "Nimesoma maandishi ya wageni.", "(Imefupishwa.)"}
-	}
-	return approvalPhrases{"until", "%d wait for you.", "I have read text of strangers.", "(Shortened.)"}
 }
 
 // rewait is how soon it is asked again whether a turn that was just answered goes on.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/inquiry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
@@ -87,26 +88,33 @@ func (k *Knowledge) AskDocuments(ctx context.Context, account, question, languag
 	if err != nil {
 		return "", false, err
 	}
-	words := wordsOf(language)
+	in := words.Shipped().Or(language, words.Shipped().English())
 	if !a.Answered {
-		text := words.unknown
+		text := in.SayPlain("phone.unknown", nil)
 		if len(a.Nearest) > 0 {
-			text += " " + words.nearest + ": " + strings.Join(a.Nearest, "; ") + "."
+			text += " " + in.SayPlain("phone.nearest", words.Values{"titles": strings.Join(a.Nearest, "; ")})
 		}
 		return text, false, nil
 	}
 	var parts []string
 	for _, h := range a.Best() {
-		source := words.source + ": " + h.Title
-		if h.Pair {
-			source = words.people
-		}
-		if h.Page > 0 {
-			source += ", " + words.page + " " + strconv.Itoa(h.Page)
-		}
-		parts = append(parts, strings.Join(h.Sentences, " ")+"\n"+source)
+		parts = append(parts, strings.Join(h.Sentences, " ")+"\n"+source(in, h))
 	}
 	return strings.Join(parts, "\n"), true, nil
+}
+
+// source says where a passage stands.
+func source(in *words.Language, h knowledge.Hit) string {
+	page := strconv.Itoa(h.Page)
+	switch {
+	case h.Pair && h.Page > 0:
+		return in.SayPlain("phone.peoplePage", words.Values{"page": page})
+	case h.Pair:
+		return in.SayPlain("phone.people", nil)
+	case h.Page > 0:
+		return in.SayPlain("phone.sourcePage", words.Values{"title": h.Title, "page": page})
+	}
+	return in.SayPlain("phone.source", words.Values{"title": h.Title})
 }
 
 // AskPeople implements ussd.AskKnowledge. A person who is linked with the account
@@ -122,14 +130,4 @@ func (k *Knowledge) AskPeople(ctx context.Context, q ussd.PeopleQuestion) error 
 		Asker: inquiry.Asker{Channel: inquiry.Telephone, ID: q.Account, Person: who.DID, Shown: q.Name != "", Name: q.Name},
 	})
 	return err
-}
-
-// phrases are what stands around the words of documents.
-type phrases struct{ unknown, nearest, source, page, people string }
-
-func wordsOf(language string) phrases {
-	if language == "sw" {
-		return phrases{"Sijui: nyaraka hazina jibu.", "Za karibu", "Chanzo", "uk.", "Jibu la watu wetu"}
-	}
-	return phrases{"I do not know: no document answers this.", "Nearest", "Source", "p.", "Answered by our people"}
 }

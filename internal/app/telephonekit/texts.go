@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
@@ -28,6 +29,7 @@ type TextDeps struct {
 	Keys     *ussdpin.Keys
 	Settings config.SMS
 	Name     string // who writes
+	Usual    *words.Language
 	Limiter  *ratelimit.Limiter
 	Metrics  *telemetry.Metrics
 	Log      *slog.Logger
@@ -50,7 +52,7 @@ const shortestSecret = 16
 // NewTexts puts them together.
 func NewTexts(d TextDeps) (*Texts, error) {
 	s := d.Settings
-	t := &Texts{words: ussdsms.Words{Name: d.Name}, answers: s.Answers}
+	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers}
 	incoming := ussdsmshttp.Deps{Gateway: s.Gateway, Secret: s.Secret.Reveal(), Token: s.Key.Reveal(), Limiter: d.Limiter}
 	if n := len(s.Secret.Reveal()); n > 0 && n < shortestSecret {
 		return nil, fmt.Errorf("SMS_SECRET: give at least %d characters, such as those of openssl rand -hex 32", shortestSecret)

@@ -168,6 +168,7 @@ type Files struct {
 // Oracle is the chat server and its model.
 type Oracle struct {
 	Name             string        `env:"ORACLE_NAME" default:"Castalia" doc:"Name of the oracle, as users see it."`
+	Language         string        `env:"ORACLE_LANGUAGE" default:"en" doc:"Language of text messages to numbers that chose none, and of share and upload pages for browsers that name none: a code that the program speaks, en, ar, fr or sw."`
 	Provider         string        `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account, and leaves the choice to a document of models that operators store."`
 	Model            string        `env:"MODEL" doc:"Model that the provider is asked for."`
 	Prices           []string      `env:"MODEL_PRICES" doc:"What models cost in US dollars per million tokens, as MODEL=input/output, such as small=0.15/0.60, and if they differ the price of cached input and that of reasoning behind it (small=0.15/0.60/0.02/0.60); the cost of each run is recorded."`

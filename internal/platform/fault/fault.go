@@ -121,6 +121,19 @@ func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	return &c
 }
 
+// Header names a failure to programs that show it in other words, as the console does
+// in the reader's language: bodies are as each protocol fixes them, and most have no
+// place for it.
+const Header = "Castalia-Error"
+
+// Word is the code of an error, or its kind. What is wrong inside is nobody's to know.
+func (e *Error) Word() string {
+	if e.Code == "" || e.Kind == Internal {
+		return e.Kind.String()
+	}
+	return e.Code
+}
+
 // Error returns the public message and the private cause: it is for logs.
 func (e *Error) Error() string {
 	if e.cause == nil {

@@ -76,3 +76,16 @@ func TestEveryKindHasAName(t *testing.T) {
 		t.Errorf("an unknown kind is %q", got)
 	}
 }
+
+func TestAWordIsTheCodeOrTheKind(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]*fault.Error{
+		"link_over": fault.New(fault.Gone, "x").WithCode("link_over"),
+		"gone":      fault.New(fault.Gone, "x"),
+		"internal":  fault.New(fault.Internal, "x").WithCode("panic"), // nobody is told more
+	} {
+		if got := e.Word(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

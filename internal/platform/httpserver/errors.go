@@ -78,9 +78,8 @@ func KindOf(status int) fault.Kind {
 	return fault.Internal
 }
 
-// NestErrors is the table of surfaces that bring none of their own: statusCode,
-// message and, for the kinds that carry one in the field, error. A validation failure sets the field
-// "message" to a list of texts.
+// NestErrors is the table of surfaces that bring none of their own: statusCode, message and, for the kinds
+// that carry one in the field, error. A validation failure sets the field "message" to a list of texts.
 func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
 	status := Status(e.Kind)
@@ -105,6 +104,7 @@ func WriteFault(w http.ResponseWriter, e *fault.Error, body map[string]any) {
 	status := Status(e.Kind)
 	maps.Copy(body, e.Fields)
 	h := w.Header()
+	h.Set(fault.Header, e.Word())
 	SetRetryAfter(h, e)
 	if status == http.StatusUnauthorized && h.Get("Www-Authenticate") == "" {
 		h.Set("Www-Authenticate", "Bearer")

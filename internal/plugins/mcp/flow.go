@@ -230,7 +230,7 @@ func originOf(address string) string {
 }
 
 // errOver is for links and answers that are of no use.
-var errOver = plugin.Errorf(http.StatusGone, "This link was used before, or its ten minutes are over. Ask the oracle for a new one.")
+var errOver = said("mcp.over", plugin.Errorf(http.StatusGone, "This link was used before, or its ten minutes are over. Ask the oracle for a new one."))
 
 // peek reads a flow; take takes it away as well.
 func (p *Plugin) peek(ctx context.Context, state string) (flow, error) {
@@ -287,18 +287,18 @@ func (p *Plugin) finish(ctx context.Context, q url.Values) (f flow, code string,
 		return f, "", err
 	}
 	if err := f.Grant.CheckIssuer(q.Get("iss")); err != nil {
-		return f, "", &plugin.Error{Status: http.StatusBadRequest, Message: "The answer does not come from the authorization server that was asked.", Cause: err}
+		return f, "", said("mcp.stranger", &plugin.Error{Status: http.StatusBadRequest, Message: "The answer does not come from the authorization server that was asked.", Cause: err})
 	}
 	if q.Has("error") {
-		return f, "", plugin.Errorf(http.StatusForbidden, "The authorization was not given.")
+		return f, "", said("mcp.refused", plugin.Errorf(http.StatusForbidden, "The authorization was not given."))
 	}
 	answer := q.Get("code")
 	if answer == "" || len(answer) > maxToken {
-		return f, "", plugin.Errorf(http.StatusBadRequest, "The answer of the authorization server has no code.")
+		return f, "", said("mcp.noCode", plugin.Errorf(http.StatusBadRequest, "The answer of the authorization server has no code."))
 	}
 	tokens, err := p.client(f.Private).Exchange(ctx, f.Grant, f.Redirect, answer, f.Verifier)
 	if err != nil {
-		return f, "", &plugin.Error{Status: http.StatusBadGateway, Message: "The authorization server gave no token.", Cause: err}
+		return f, "", said("mcp.noToken", &plugin.Error{Status: http.StatusBadGateway, Message: "The authorization server gave no token.", Cause: err})
 	}
 	if tokens.Scope != "" {
 		f.Grant.Scope = tokens.Scope

@@ -46,6 +46,7 @@ type Config struct {
 type Plugin struct {
 	cfg     Config
 	host    plugin.Host
+	pages   Pages
 	servers []plugin.MCPServer     // set by Start and never changed
 	known   map[string]knownClient // by the origin of the MCP server; likewise
 	public  *oauth.Client
@@ -56,7 +57,7 @@ type Plugin struct {
 type knownClient struct{ issuer, id, secret string }
 
 // New makes the plugin. Its settings are those of cfg until they are filled.
-func New(cfg Config) *Plugin { return &Plugin{cfg: cfg} }
+func New(cfg Config, pages Pages) *Plugin { return &Plugin{cfg: cfg, pages: pages} }
 
 var (
 	_ plugin.Configurer          = (*Plugin)(nil)

@@ -15,7 +15,7 @@ func TestServers(t *testing.T) {
 	t.Parallel()
 	p := mcp.New(mcp.Config{
 		Servers: []string{"maps=https://maps.example/mcp", " bank=https://bank.example/mcp"}, Bearers: "maps=s3cret=,", Protected: []string{"bank"}, Timeout: time.Second,
-	})
+	}, pages)
 	if on, why := p.AutoDetect(); !on || why == "" {
 		t.Errorf("off: %s", why)
 	}
@@ -39,7 +39,7 @@ func TestServers(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if on, why := mcp.New(mcp.Config{}).AutoDetect(); on || why == "" {
+	if on, why := mcp.New(mcp.Config{}, pages).AutoDetect(); on || why == "" {
 		t.Errorf("on without servers: %s", why)
 	}
 }
@@ -61,12 +61,13 @@ func TestBadListsStopTheStart(t *testing.T) {
 		"a client id and perhaps":  {Clients: "https://a.example id"},
 		"begin with two addresses": {Clients: "https://a.example s3cret s3cret"},
 	} {
-		err := mcp.New(cfg).Start(t.Context(), plugin.Host{})
+		err := mcp.New(cfg, pages).Start(t.Context(), plugin.Host{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if err := mcp.New(mcp.Config{Servers: []string{"maps=http://127.0.0.1:1/mcp"}, Private: true}).Start(t.Context(), plugin.Host{}); err != nil {
+	here := mcp.Config{Servers: []string{"maps=http://127.0.0.1:1/mcp"}, Private: true}
+	if err := mcp.New(here, pages).Start(t.Context(), plugin.Host{}); err != nil {
 		t.Errorf("a private server: %v", err)
 	}
 }

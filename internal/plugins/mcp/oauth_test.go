@@ -58,7 +58,7 @@ func (j *journal) String() string {
 
 func open(t *testing.T, cfg mcp.Config, change ...func(*oraclekit.Deps)) *world {
 	t.Helper()
-	w := &world{plugin: mcp.New(cfg), log: &journal{}}
+	w := &world{plugin: mcp.New(cfg, pages), log: &journal{}}
 	w.Node = oracletest.Start(t, nil, append([]func(*oraclekit.Deps){func(d *oraclekit.Deps) {
 		d.Plugins = []plugin.Plugin{w.plugin}
 		d.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

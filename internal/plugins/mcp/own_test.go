@@ -18,7 +18,7 @@ import (
 
 func serving(t *testing.T, cfg mcp.Config) (*oracletest.Node, *mcp.Plugin) {
 	t.Helper()
-	p := mcp.New(cfg)
+	p := mcp.New(cfg, pages)
 	return oracletest.Start(t, nil, func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{p} }), p
 }
 

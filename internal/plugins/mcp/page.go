@@ -11,28 +11,54 @@ import (
 	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
+// Voice is what a page needs to speak: a language, its direction ("ltr" or "rtl"), and
+// its texts, which the program that has this plugin keeps for it.
+type Voice struct {
+	Language, Direction string
+	Say                 func(key string, values map[string]any) string
+}
+
+// Pages chooses the language of an answer, and tells the answer.
+type Pages func(w http.ResponseWriter, r *http.Request) Voice
+
 // pageText is what the page after an authorization says.
 type pageText struct {
-	Oracle, Server, Host, Code, Problem string
+	Voice
+	Title, Text, Code, After string
+	Problem                  bool
 }
 
 const pageSource = `<!doctype html>
-<html lang="en">
+<html lang="{{.Language}}" dir="{{.Direction}}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{if .Problem}}Not authorized{{else}}One more step{{end}}</title>
+<title>{{.Title}}</title>
 <style>
 body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 34rem; margin: 12vh auto; padding: 0 1.5rem; color-scheme: light dark }
-code { display: block; font-size: 2rem; letter-spacing: .1em; margin: 1.5rem 0 }
+code { display: block; direction: ltr; font-size: 2rem; letter-spacing: .1em; margin: 1.5rem 0 }
 </style>
-{{if .Problem}}<h1>Not authorized</h1>
-<p role="alert">{{.Problem}}</p>
-{{else}}<h1>One more step</h1>
-<p>Give {{.Oracle}} this code, and it may use {{.Server}} ({{.Host}}) for you:</p>
+<h1>{{.Title}}</h1>
+{{if .Problem}}<p role="alert">{{.Text}}</p>
+{{else}}<p>{{.Text}}</p>
 <code>{{.Code}}</code>
-<p>Enter it where you asked for the link, within ten minutes. If it was not you who asked, close this page and give the code to nobody.</p>
+<p>{{.After}}</p>
 {{end}}</html>
 `
+
+// saidError is an error of which a page has words of its own.
+type saidError struct {
+	key string
+	err *plugin.Error
+}
+
+// Error implements error.
+func (e *saidError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error as programs get it.
+func (e *saidError) Unwrap() error { return e.err }
+
+// said names the text that says an error on a page.
+func said(key string, e *plugin.Error) error { return &saidError{key, e} }
 
 // private keeps an answer from caches, other pages and other servers.
 func private(h http.Header) {

@@ -327,7 +327,7 @@ func (p *Plugin) signOut(w http.ResponseWriter, r *http.Request, rt *plugin.Runt
 func (p *Plugin) follow(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime) error {
 	f, err := p.peek(r.Context(), r.PathValue("state"))
 	if err != nil {
-		return p.showError(w, err)
+		return p.showError(w, r, err)
 	}
 	private(w.Header())
 	w.Header().Set("Location", f.Link)
@@ -340,22 +340,25 @@ func (p *Plugin) callback(w http.ResponseWriter, r *http.Request, _ *plugin.Runt
 	q := r.URL.Query()
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(q[name]) > 1 {
-			return p.showError(w, plugin.Errorf(http.StatusBadRequest, "The answer of the authorization server says something twice."))
+			return p.showError(w, r, said("mcp.twice", plugin.Errorf(http.StatusBadRequest, "The answer of the authorization server says something twice.")))
 		}
 	}
 	f, code, err := p.finish(r.Context(), q)
 	if err != nil {
-		return p.showError(w, err)
+		return p.showError(w, r, err)
 	}
+	in := p.pages(w, r)
+	host := strings.TrimPrefix(strings.TrimPrefix(originOf(f.URL), "https://"), "http://")
 	return show(w, http.StatusOK, pageText{
-		Oracle: p.host.OracleName, Server: f.Name, Host: strings.TrimPrefix(strings.TrimPrefix(originOf(f.URL), "https://"), "http://"),
-		Code: code[:codeChars/2] + "-" + code[codeChars/2:],
+		Voice: in, Title: in.Say("mcp.oneMore", nil),
+		Text: in.Say("mcp.giveCode", map[string]any{"oracle": p.host.OracleName, "server": f.Name, "host": host}),
+		Code: code[:codeChars/2] + "-" + code[codeChars/2:], After: in.Say("mcp.enter", nil),
 	})
 }
 
 // showError is an error as a page. What went wrong is logged here, without what
 // the browser brought.
-func (p *Plugin) showError(w http.ResponseWriter, err error) error {
+func (p *Plugin) showError(w http.ResponseWriter, r *http.Request, err error) error {
 	e, ok := errors.AsType[*plugin.Error](err)
 	if !ok {
 		return err
@@ -363,5 +366,10 @@ func (p *Plugin) showError(w http.ResponseWriter, err error) error {
 	if e.Cause != nil {
 		p.host.Log.Info("an authorization at an MCP server did not succeed", slog.String("event", "mcp.authorization_failed"), slog.Any("error", e.Cause))
 	}
-	return show(w, e.Status, pageText{Oracle: p.host.OracleName, Problem: e.Message})
+	in := p.pages(w, r)
+	text := pageText{Voice: in, Title: in.Say("mcp.denied", nil), Text: e.Message, Problem: true}
+	if s, ok := errors.AsType[*saidError](err); ok {
+		text.Text = in.Say(s.key, nil)
+	}
+	return show(w, e.Status, text)
 }

@@ -130,6 +130,13 @@ func IsPlain(sh filestore.Share) bool {
 // TakesUploads reports whether files are sent by a link, and nothing is read.
 func TakesUploads(sh filestore.Share) bool { return strings.HasPrefix(sh.TokenCID, forUploads) }
 
+// OverError says why a link is over: "ended", "used up" or "expired". It stands behind the
+// refusal of Open, for pages that say it in the reader's language.
+type OverError struct{ State string }
+
+// Error implements error.
+func (e *OverError) Error() string { return e.State }
+
 // Open finds the link of a secret. One that is over is Gone, whoever ended it.
 func (s *Service) Open(ctx context.Context, secret string) (Link, error) {
 	raw, err := alphabet.DecodeString(secret)
@@ -145,7 +152,7 @@ func (s *Service) Open(ctx context.Context, secret string) (Link, error) {
 	}
 	sh := found[0]
 	if state := sh.State(s.files.Now()); state != "open" {
-		return Link{}, fault.New(fault.Gone, "the link is over: it is "+state).WithCode("link_over")
+		return Link{}, fault.Wrap(fault.Gone, "the link is over: it is "+state, &OverError{state}).WithCode("link_over")
 	}
 	switch err := s.admit(ctx, sh.By.Actor); {
 	case fault.Is(err, fault.Forbidden):

@@ -10,9 +10,9 @@ package ussdquestion
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtext"
 )
 
@@ -89,13 +89,9 @@ func (e *EnoughError) Error() string { return "the telephone has asked enough to
 
 // Text is read out in place of an answer, so that it is understood in every menu.
 func (e *EnoughError) Text(language string) string {
-	switch {
-	case language == "sw" && e.Questions > 0:
-		return fmt.Sprintf("Unaweza kuuliza maswali %d kwa siku. Uliza tena kesho (00:00 UTC).", e.Questions)
-	case language == "sw":
-		return "Umeuliza vya kutosha leo. Uliza tena kesho (00:00 UTC)."
-	case e.Questions > 0:
-		return fmt.Sprintf("You may ask %d questions a day. Ask again tomorrow (00:00 UTC).", e.Questions)
+	in := words.Shipped().Or(language, words.Shipped().English())
+	if e.Questions > 0 {
+		return in.SayPlain("sms.enoughQuestions", words.Values{"n": e.Questions})
 	}
-	return "You have asked enough for today. Ask again tomorrow (00:00 UTC)."
+	return in.SayPlain("sms.enough", nil)
 }

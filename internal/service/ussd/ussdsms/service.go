@@ -141,7 +141,7 @@ func (s *Service) Ask(ctx context.Context, oracle ussdquestion.Oracle) error {
 		case err == nil:
 			return Fit(answer), nil
 		case limited:
-			return enough.Text(language), nil
+			return enough.Text(s.Words.in(language).Code), nil
 		case undecided:
 			return s.Words.needsLogin(language), nil
 		case ctx.Err() == nil && in.Last:

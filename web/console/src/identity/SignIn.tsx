@@ -1,4 +1,5 @@
 import { useState, type FormEvent } from "react";
+import { messageOf } from "../shell/format";
 import { LanguageMenu } from "../shell/LanguageMenu";
 import { Mark } from "../shell/Shell";
 import { bringKey, makeKey, type KeptKey } from "./vault";
@@ -14,7 +15,7 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
     try {
       onKey(await work());
     } catch (cause) {
-      setError(cause instanceof Error ? cause.message : String(cause));
+      setError(messageOf(cause));
     }
   }
   function paste(event: FormEvent) {

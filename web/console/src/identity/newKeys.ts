@@ -1,5 +1,5 @@
 import { mintInvocation, type Session } from "./session";
-import { say } from "../words";
+import { refusal } from "../shell/refusal";
 
 /** A request that a new key takes the place of a lost one. */
 export interface KeyRequest {
@@ -44,8 +44,7 @@ async function ask<T>(session: Session, to: string, method = "GET", body?: objec
     body: body ? JSON.stringify(body) : null,
   });
   if (reply.ok) return (reply.status === 204 ? undefined : await reply.json()) as T;
-  const said = (await reply.json().catch(() => ({}))) as { message?: string };
-  throw new Error(said.message ?? say("shell.serverAnswered", { status: String(reply.status) }));
+  throw await refusal(reply);
 }
 
 /** The requests that are about whoever is signed in: for their key, or made with it. */

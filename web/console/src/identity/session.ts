@@ -8,7 +8,7 @@ import {
 } from "@castalia/oracles-client/wallet";
 import { operating } from "./operating";
 import type { KeptKey } from "./vault";
-import { say } from "../words";
+import { refusal } from "../shell/refusal";
 
 /** Who is signed in, and which service the tokens are for. */
 export interface Session {
@@ -29,7 +29,7 @@ export function useSession(): Session {
 /** The DID of the service behind this page. */
 export async function fetchServiceDid(): Promise<string> {
   const reply = await fetch("/.well-known/did.json");
-  if (!reply.ok) throw new Error(say("shell.serverAnswered", { status: String(reply.status) }));
+  if (!reply.ok) throw await refusal(reply);
   return ((await reply.json()) as { id: string }).id;
 }
 

@@ -1,5 +1,5 @@
 import { messageOf as inWords } from "@castalia/oracles-ui/parts";
-import { labelsNow, localeNow, say } from "../words";
+import { explained, labelsNow, localeNow, say } from "../words";
 
 /** Sizes and times as people say them, in their language. */
 
@@ -74,5 +74,9 @@ export function short(id: string, head = 10, tail = 4): string {
 
 /** What went wrong, in words. */
 export function messageOf(cause: unknown): string {
-  return inWords(cause, labelsNow());
+  const said = inWords(cause, labelsNow());
+  // Errors of the client library have what the server said.
+  if (!(cause instanceof Error) || !("body" in cause || cause.name.startsWith("Call"))) return said;
+  const { status, code } = cause as { status?: number; code?: string };
+  return explained({ status, code, message: said });
 }

@@ -17,6 +17,14 @@ export type Area = keyof Source;
 /** A message of the language files. */
 export type Key = { [A in Area]: `${A}.${keyof Source[A] & string}` }[Area];
 
+/** What the server says of something that it did not do. */
+export interface Failure {
+  status?: number | undefined;
+  /** Its name for programs, which stays when the words change. */
+  code?: string | undefined;
+  message: string;
+}
+
 /** The areas that every page needs; they are one file. */
 const common: readonly Area[] = ["shell", "identity", "chat", "ui"];
 
@@ -30,6 +38,7 @@ let language = "en";
 let locale = "en";
 let direction = "ltr";
 let labels: Labels = english;
+let explain = ({ message }: Failure): string => message;
 
 take(first);
 
@@ -141,12 +150,22 @@ export async function startWords(): Promise<void> {
   show(chosen([address, localStorage.getItem(stored), ...navigator.languages]));
   if (language === "en") return;
   try {
-    const [{ translate }] = await Promise.all([import("./labels"), fetchWords("common")]);
+    const [{ inWords, translate }] = await Promise.all([import("./labels"), fetchWords("common")]);
     labels = translate();
+    // Nobody waits for them: until then the server's own words have to do.
+    loadWords("errors").then(
+      () => (explain = inWords),
+      () => undefined,
+    );
   } catch {
     // A page in English is worth more than none.
     show("en");
   }
+}
+
+/** What the server refused, in the reader's language. It speaks English itself. */
+export function explained(failure: Failure): string {
+  return language === "en" ? failure.message : explain(failure);
 }
 
 function show(code: string): void {

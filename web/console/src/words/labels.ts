@@ -1,6 +1,8 @@
 import type { Labels } from "@castalia/oracles-ui";
 import { localeNow, say, when } from ".";
 
+export { inWords } from "./errors";
+
 const units = ["b", "kib", "mib", "gib", "tib"];
 
 function size(bytes: number): string {

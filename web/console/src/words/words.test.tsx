@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { english } from "@castalia/oracles-ui";
 import { cleanup, render } from "@testing-library/react";
-import { afterEach, expect, test } from "vitest";
-import { chosen, Say, say, startWords, type Key } from ".";
+import { afterEach, expect, test, vi } from "vitest";
+import { chosen, explained, Say, say, startWords, type Key } from ".";
 import { translate } from "./labels";
 import { parse, parts } from "./message";
 import { marked } from "./pseudo";
@@ -78,4 +78,17 @@ test("from right to left a name is kept apart, and a choice is still made by wha
   expect(container.textContent).toBe("hears");
   history.replaceState(null, "", "?language=en");
   await startWords();
+});
+
+test("readers of English get the server's words of a failure, others those of their language", async () => {
+  const failure = { status: 410, code: "invitation_over", message: "It ended on Monday" };
+  expect(explained(failure)).toBe("It ended on Monday");
+  history.replaceState(null, "", "?language=sw");
+  await startWords();
+  await vi.waitFor(() =>
+    expect(explained(failure)).toBe("The invitation is over. Ask for a new one."),
+  );
+  history.replaceState(null, "", "?language=en");
+  await startWords();
+  expect(explained(failure)).toBe("It ended on Monday");
 });

@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/bytesize"
+	"github.com/castalia-org/castalia/internal/platform/words"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
 )
@@ -25,33 +26,38 @@ a.get:focus-visible{outline:3px solid;outline-offset:2px}
 input{display:block;margin:1rem 0;max-width:100%}
 button{font:inherit;padding:.6rem 1.2rem;border:0;border-radius:.4rem;background:#1d4ed8;color:#fff}
 button:focus-visible,input:focus-visible{outline:3px solid;outline-offset:2px}
-.wrong{border-left:4px solid #dc2626;padding-left:.8rem}
+.wrong{border-inline-start:4px solid #dc2626;padding-inline-start:.8rem}
+nav ul{display:flex;flex-wrap:wrap;gap:0 1rem}nav li{border:0}
 svg{display:block;max-width:15rem;height:auto}
 ul{list-style:none;padding:0}li{display:flex;gap:1rem;justify-content:space-between;padding:.5rem 0;border-bottom:1px solid #8884}
 small,.note{color:color-mix(in srgb,CanvasText 70%,Canvas)}`
 
 var layout = template.Must(template.New("plainlink").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>{{.Title}}</title><style>{{.Style}}</style></head>
-<body><main><h1>{{.Title}}</h1>
+<html lang="{{.Code}}" dir="{{.Direction}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>{{.Title}}</title><style>{{.Style}}</style></head>
+<body><main><h1>{{if .Named}}<bdi>{{.Title}}</bdi>{{else}}{{.Title}}{{end}}</h1>
 {{with .Text}}<p>{{.}}</p>{{end}}
-{{with .Download}}<p><a class="get" href="{{.}}" download>Download</a></p>{{end}}
-{{with .Wrong}}<p class="wrong" role="alert">{{.}}</p>{{end}}
-{{if .Arrived}}<p role="status">Arrived, thank you:</p><ul>{{range .Arrived}}<li>{{.Name}} <small>{{.Size}}</small></li>{{end}}</ul>{{end}}
-{{if .Takes}}<form method="post" enctype="multipart/form-data"><label>Files to send<input type="file" name="file" multiple required></label><button>Send</button></form>{{end}}
-{{if .Entries}}<ul>{{range .Entries}}<li><a href="{{.Href}}">{{.Name}}</a> <small>{{.Size}}</small></li>{{end}}</ul>{{end}}
-{{if .More}}<p>There is more than is shown here.</p>{{end}}
+{{with .Download}}<p><a class="get" href="{{.}}" download>{{$.Say "links.download"}}</a></p>{{end}}
+{{with .Wrong}}<p class="wrong" role="alert">{{.}}{{with $.Detail}} <bdi lang="en">{{.}}</bdi>{{end}}</p>{{end}}
+{{if .Arrived}}<p role="status">{{.Say "links.arrived"}}</p><ul>{{range .Arrived}}<li><bdi>{{.Name}}</bdi> <small>{{.Size}}</small></li>{{end}}</ul>{{end}}
+{{if .Takes}}<form method="post" enctype="multipart/form-data"><label>{{.Say "links.choose"}}<input type="file" name="file" multiple required></label><button>{{.Say "links.submit"}}</button></form>{{end}}
+{{if .Entries}}<ul>{{range .Entries}}<li><a dir="auto" href="{{.Href}}">{{.Name}}</a> <small>{{.Size}}</small></li>{{end}}</ul>{{end}}
+{{if .More}}<p>{{.Say "links.more"}}</p>{{end}}
 {{with .Note}}<p class="note">{{.}}</p>{{end}}
-{{with .Code}}<details><summary>QR code of this address</summary>{{.}}</details>{{end}}
-</main></body></html>
+{{with .QR}}<details><summary>{{$.Say "links.code"}}</summary>{{.}}</details>{{end}}
+</main>
+<nav aria-label="{{.Say "page.languages"}}"><ul>{{range .Others}}<li><a href="?language={{.Code}}" lang="{{.Code}}" hreflang="{{.Code}}" dir="{{.Direction}}"{{if eq .Code $.Code}} aria-current="true"{{end}}>{{$.Called .}}</a></li>{{end}}</ul></nav>
+</body></html>
 `))
 
 type page struct {
+	wordshttp.Page
 	Title, Text, Note string
+	Named             bool // the title is a name that somebody gave, in whatever language
 	Download          string
 	Entries           []entry
 	More              bool
 	Style             template.CSS
-	Code              template.HTML // the QR code
+	QR                template.HTML
 	uploadPage
 }
 
@@ -60,26 +66,30 @@ type uploadPage struct {
 	Takes   bool // there is a form
 	Arrived []entry
 	Wrong   string
+	Detail  string // what the server says of it, in English
 }
 
 type entry struct{ Name, Href, Size string }
 
-func filePage(link plainlink.Link, f filestore.File, secret string, now time.Time) page {
+func filePage(in wordshttp.Page, link plainlink.Link, f filestore.File, secret string, now time.Time) page {
 	below := f.Name
 	if f.Path != link.Path {
 		below = f.Path[len(path.Clean(link.Path+"/")):]
 	}
-	return page{Title: f.Name, Text: bytesize.Text(f.Size), Download: address(secret, below) + "?dl=1", Note: until(link, now)}
+	return page{
+		Page: in, Title: f.Name, Named: true, Text: in.Size(f.Size), Download: address(secret, below) + "?dl=1",
+		Note: until(in, link, now),
+	}
 }
 
 // until says what having the link means, and how long it is good.
-func until(link plainlink.Link, now time.Time) string {
-	text := "Everybody who has this address can read this."
+func until(in wordshttp.Page, link plainlink.Link, now time.Time) string {
+	text := in.Say("links.mayRead")
 	if link.MaxUses > 0 {
-		text += fmt.Sprintf(" It is good for %d more download(s).", link.MaxUses-link.Uses)
+		text += " " + in.Language.Say("links.left", words.Values{"n": link.MaxUses - link.Uses})
 	}
 	if !link.Expires.IsZero() && link.Expires.After(now) {
-		text += " It ends on " + link.Expires.UTC().Format("2 January 2006 at 15:04 UTC") + "."
+		text += " " + in.Language.Say("links.ends", words.Values{"moment": in.Moment(link.Expires)})
 	}
 	return text
 }

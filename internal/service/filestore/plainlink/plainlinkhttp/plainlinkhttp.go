@@ -1,23 +1,24 @@
 // Package plainlinkhttp serves plain links at /s: pages for browsers, and the bytes
 // themselves for programs, at the same addresses.
 //
-// It promises pages without scripts and without anything from elsewhere, that no
-// page counts as a reading and every download does, and that addresses go to no
-// other site (Referrer-Policy). A stored file is never run on our origin. By a link
-// for uploads files come from forms and as bodies of PUT; their senders see nothing of
-// the folder, also not under which name a file is kept.
+// It promises pages without scripts and without anything from elsewhere, in the reader's
+// language (platform/words), that no page counts as a reading and every download does,
+// and that addresses go to no other site (Referrer-Policy). A stored file is never run
+// on our origin. By a link for uploads files come from forms and as bodies of PUT; their
+// senders see nothing of the folder, also not under which name a file is kept.
 package plainlinkhttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
 
-	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
@@ -33,11 +34,12 @@ type Deps struct {
 	BaseURL string // how clients reach us; empty: as the request says
 	// Admit says whether the owner of a link may come in.
 	Admit func(ctx context.Context, did string) error
+	Pages wordshttp.Speaker
 }
 
 // Surface returns the routes.
 func Surface(s *filestore.Service, d Deps) httpserver.Surface {
-	a := &api{svc: s, links: plainlink.New(s, d.Admit), folders: d.Folders, baseURL: d.BaseURL}
+	a := &api{svc: s, links: plainlink.New(s, d.Admit), folders: d.Folders, baseURL: d.BaseURL, pages: d.Pages}
 	routes := a.uploadRoutes()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		for _, pattern := range []string{"/{secret}", "/{secret}/{path...}"} {
@@ -70,6 +72,7 @@ type api struct {
 	links   *plainlink.Service
 	folders *folder.Service
 	baseURL string
+	pages   wordshttp.Speaker
 }
 
 func (a *api) open(w http.ResponseWriter, r *http.Request) error { return a.answer(w, r, a.serve) }
@@ -94,7 +97,26 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, serve httpserver.Ha
 	default:
 		return err
 	}
-	return writePage(w, r, httpserver.Status(e.Kind), page{Title: "This link leads nowhere", Text: "The server says: " + e.Message + "."})
+	in := a.pages.Choose(w, r)
+	return writePage(w, r, httpserver.Status(e.Kind), page{Page: in, Title: in.Say("links.nowhere"), Text: in.Say(whyOver(err))})
+}
+
+// whyOver names the text that says why a link leads nowhere.
+func whyOver(err error) string {
+	if fault.Is(err, fault.NotFound) {
+		return "links.none"
+	}
+	if over, ok := errors.AsType[*plainlink.OverError](err); ok {
+		switch over.State {
+		case "used up":
+			return "links.usedUp"
+		case "expired":
+			return "links.expired"
+		case "ended":
+			return "links.ended"
+		}
+	}
+	return "links.over"
 }
 
 // serve sends what the address names: a file, or a page about a file or a folder.
@@ -107,7 +129,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 		return a.drawCode(w, r)
 	}
 	if plainlink.TakesUploads(link.Share) {
-		return a.showForm(w, r, http.StatusOK, link, uploadPage{})
+		return a.showForm(w, r, http.StatusOK, link, a.pages.Choose(w, r), uploadPage{})
 	}
 	at, isFile, err := a.place(r, link)
 	if err != nil {
@@ -121,8 +143,9 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if forPeople(r) && r.URL.Query().Get("dl") != "1" {
-		p := filePage(link, f, r.PathValue("secret"), a.svc.Now())
-		if p.Code, err = a.code(r); err != nil {
+		in := a.pages.Choose(w, r)
+		p := filePage(in, link, f, r.PathValue("secret"), a.svc.Now())
+		if p.QR, err = a.code(r, in.Say("links.code")); err != nil {
 			return err
 		}
 		return writePage(w, r, http.StatusOK, p)
@@ -169,26 +192,28 @@ func (a *api) showFolder(w http.ResponseWriter, r *http.Request, link plainlink.
 	if err != nil {
 		return err
 	}
-	p := page{Title: path.Base(at), Note: until(link, a.svc.Now()), More: next != ""}
-	if p.Code, err = a.code(r); err != nil {
+	in := a.pages.Choose(w, r)
+	p := page{Page: in, Title: path.Base(at), Named: true, Note: until(in, link, a.svc.Now()), More: next != ""}
+	if p.QR, err = a.code(r, in.Say("links.code")); err != nil {
 		return err
 	}
 	if at == "/" {
-		p.Title = "Files"
+		p.Title, p.Named = in.Say("links.files"), false
 	}
 	below := func(place string) string { // the address of a place that is not above the link's
 		return address(r.PathValue("secret"), strings.TrimPrefix(place, strings.TrimSuffix(link.Path, "/")))
 	}
 	if at != link.Path {
-		p.Entries = append(p.Entries, entry{Name: "↑ " + path.Base(path.Dir(at)), Href: below(path.Dir(at))})
+		p.Entries = append(p.Entries, entry{Name: "↑ " + path.Base(path.Dir(at)), Href: below(path.Dir(at)) + in.Asked})
 	}
 	for _, n := range nodes {
 		e := entry{Name: n.Name, Href: below(n.Path)}
 		if n.IsFolder {
 			e.Name, e.Href = e.Name+"/", e.Href+"/"
 		} else {
-			e.Size = bytesize.Text(n.File.Size)
+			e.Size = in.Size(n.File.Size)
 		}
+		e.Href += in.Asked
 		p.Entries = append(p.Entries, e)
 	}
 	return writePage(w, r, http.StatusOK, p)

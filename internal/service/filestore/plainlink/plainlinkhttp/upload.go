@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/words"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 	"github.com/castalia-org/castalia/internal/protocol/qrcode"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
@@ -126,7 +127,7 @@ func (a *api) takeForm(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case errors.Is(err, errDone) && len(all) == 0:
-		err = fault.New(fault.Invalid, "the form has no file: a file is a part with a filename")
+		err = fault.New(fault.Invalid, "the form has no file: a file is a part with a filename").WithCode("no_file")
 	case errors.Is(err, errDone):
 		err = nil
 	}
@@ -177,9 +178,10 @@ func (a *api) tellOfForm(w http.ResponseWriter, r *http.Request, link plainlink.
 		}
 		return failed
 	}
+	in := a.pages.Choose(w, r)
 	var p uploadPage
 	for _, one := range all {
-		p.Arrived = append(p.Arrived, entry{Name: one.Name, Size: bytesize.Text(one.Size)})
+		p.Arrived = append(p.Arrived, entry{Name: one.Name, Size: in.Size(one.Size)})
 	}
 	status := http.StatusOK
 	if failed != nil {
@@ -189,19 +191,46 @@ func (a *api) tellOfForm(w http.ResponseWriter, r *http.Request, link plainlink.
 		default:
 			return failed
 		}
-		status, p.Wrong = httpserver.Status(e.Kind), "Not everything arrived. The server says: "+e.Message+"."
+		status, p.Wrong = httpserver.Status(e.Kind), in.Say("links.notAll")
+		if why := whyNot(e); why != "" {
+			p.Wrong += " " + in.Say(why)
+		} else {
+			p.Detail = e.Message
+		}
 	}
-	return a.showForm(w, r, status, link, p)
+	return a.showForm(w, r, status, link, in, p)
+}
+
+// whyNot names the text that says why a file was not taken; what is rare has none, and
+// is shown as the server says it.
+func whyNot(e *fault.Error) string {
+	switch e.Code {
+	case "link_full":
+		return "links.full"
+	case "quota_exceeded", "storage_full":
+		return "links.noRoom"
+	case "read_only":
+		return "links.readOnly"
+	case "digest_mismatch":
+		return "links.damaged"
+	case "no_file":
+		return "links.noFile"
+	case "link_over":
+		return whyOver(e)
+	}
+	return ""
 }
 
 // showForm shows the page of a link for uploads: with its form, as long as it takes more.
-func (a *api) showForm(w http.ResponseWriter, r *http.Request, status int, link plainlink.Link, up uploadPage) error {
-	p := page{Title: "Send files", uploadPage: up}
+func (a *api) showForm(w http.ResponseWriter, r *http.Request, status int, link plainlink.Link, in wordshttp.Page,
+	up uploadPage,
+) error {
+	p := page{Page: in, Title: in.Say("links.send"), uploadPage: up}
 	if link.ID != "" && link.State(a.svc.Now()) == "open" {
-		p.Takes, p.Note = true, mayTake(link, a.svc.Now())
-		p.Text = "What you send here goes to the person who gave you this address. You cannot see it or take it back."
+		p.Takes, p.Note = true, mayTake(in, link, a.svc.Now())
+		p.Text = in.Say("links.goesTo")
 		var err error
-		if p.Code, err = a.code(r); err != nil {
+		if p.QR, err = a.code(r, in.Say("links.code")); err != nil {
 			return err
 		}
 	}
@@ -209,12 +238,12 @@ func (a *api) showForm(w http.ResponseWriter, r *http.Request, status int, link 
 }
 
 // mayTake says who may use a link for uploads, and how much it takes.
-func mayTake(link plainlink.Link, now time.Time) string {
-	text := fmt.Sprintf("Everybody who has this address can send files. It takes %d more, of %s altogether", link.MaxUses-link.Uses, bytesize.Text(link.MaxBytes-link.Bytes))
-	if !link.Expires.IsZero() && link.Expires.After(now) {
-		text += ", until " + link.Expires.UTC().Format("2 January 2006 at 15:04 UTC")
+func mayTake(in wordshttp.Page, link plainlink.Link, now time.Time) string {
+	left, size := link.MaxUses-link.Uses, in.Size(link.MaxBytes-link.Bytes)
+	if link.Expires.IsZero() || !link.Expires.After(now) {
+		return in.Language.Say("links.mayTake", words.Values{"n": left, "size": size})
 	}
-	return text + "."
+	return in.Language.Say("links.mayTakeUntil", words.Values{"n": left, "size": size, "moment": in.Moment(link.Expires)})
 }
 
 // linkAddress is the address of a link without any name, as short as it is.
@@ -227,7 +256,7 @@ func (a *api) linkAddress(r *http.Request) string {
 }
 
 // code draws the QR code of a link, or nothing where nobody knows how we are reached.
-func (a *api) code(r *http.Request) (template.HTML, error) {
+func (a *api) code(r *http.Request, title string) (template.HTML, error) {
 	address := a.linkAddress(r)
 	if strings.HasPrefix(address, "/") {
 		return "", nil
@@ -239,12 +268,12 @@ func (a *api) code(r *http.Request) (template.HTML, error) {
 	if err != nil {
 		return "", fmt.Errorf("draw the code of a link: %w", err)
 	}
-	return template.HTML(c.SVG("QR code of this address")), nil //nolint:gosec // made here, of numbers and a constant
+	return template.HTML(c.SVG(title)), nil //nolint:gosec // made here, of numbers and one of our words
 }
 
 // drawCode answers with the QR code alone. That is no use of the link.
 func (a *api) drawCode(w http.ResponseWriter, r *http.Request) error {
-	svg, err := a.code(r)
+	svg, err := a.code(r, a.pages.Choose(w, r).Say("links.code"))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ import { useOracleSessions } from "@castalia/oracles-client";
 import type { CallType } from "@castalia/oracles-client/live-agent";
 import { useState } from "react";
 import { useSession } from "../../identity/session";
+import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Say, say } from "../../words";
@@ -41,11 +42,11 @@ function Dial(props: { sessionId: string }) {
       const spoken = language ? { language } : {};
       await call.callAgent({ callType, sessionId, ...others, ...spoken });
     } catch (cause) {
-      setFailed(cause instanceof Error ? cause.message : String(cause));
+      setFailed(messageOf(cause));
     }
   }
   const over = call.phase === "ended";
-  const error = failed || call.error?.message;
+  const error = failed || (call.error && messageOf(call.error));
   return (
     <div className="page dial">
       <div className="orb idle" aria-hidden="true">

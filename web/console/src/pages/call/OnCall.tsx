@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
+import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { labelsNow, say } from "../../words";
 import { Markdown } from "@castalia/oracles-ui/parts";
@@ -203,7 +204,7 @@ function Captions() {
         ))}
         {(call.error || unsent) && (
           <p role="alert" className="notice bad small" dir="auto">
-            {unsent ? say("call.notSent") : call.error?.message}
+            {unsent ? say("call.notSent") : call.error && messageOf(call.error)}
           </p>
         )}
         <div ref={end} />

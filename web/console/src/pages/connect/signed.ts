@@ -1,5 +1,5 @@
 import { mintInvocation, type Session } from "../../identity/session";
-import { say } from "../../words";
+import { refusal } from "../../shell/refusal";
 
 /** Asks the server as whoever is signed in; a refusal is thrown with the server's words. */
 export async function signed<T>(
@@ -18,8 +18,6 @@ export async function signed<T>(
     },
     body: body ? JSON.stringify(body) : null,
   });
-  const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
-  if (!reply.ok)
-    throw new Error(said.message ?? say("shell.serverAnswered", { status: reply.status }));
-  return said;
+  if (!reply.ok) throw await refusal(reply);
+  return (await reply.json().catch(() => ({}))) as T;
 }

@@ -1,4 +1,5 @@
 import { fileToken, type Session } from "../../identity/session";
+import { Refusal, refusal } from "../../shell/refusal";
 import { namePatterns } from "./found";
 import type { Onto } from "./transfer";
 import { say } from "../../words";
@@ -103,16 +104,8 @@ export interface DocumentLook {
   notes?: string[];
 }
 
-/** A refusal of the store, in its own words. */
-export class FilesError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly code = "",
-  ) {
-    super(message);
-  }
-
+/** A refusal of the store. */
+export class FilesError extends Refusal {
   /** Whether something else has the name. */
   get isTaken(): boolean {
     return this.status === 409 && this.code !== "folder_too_large";
@@ -172,9 +165,8 @@ export class Files {
     headers.set("Authorization", `Bearer ${await this.token()}`);
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
-      const body = (await reply.json().catch(() => ({}))) as { message?: string; error?: string };
-      const message = body.message ?? answered(reply.status);
-      throw new FilesError(reply.status, message, body.error);
+      const { status, said, code } = await refusal(reply);
+      throw new FilesError(status, said, code);
     }
     return reply;
   }

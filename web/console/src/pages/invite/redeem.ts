@@ -1,5 +1,5 @@
 import { postSigned, type Session } from "../../identity/session";
-import { say } from "../../words";
+import { refusal } from "../../shell/refusal";
 
 /** The code of an invitation, from the part of the address that no server sees. */
 export function codeOf(hash: string): string {
@@ -10,10 +10,5 @@ export function codeOf(hash: string): string {
 export async function redeem(session: Session, code: string): Promise<void> {
   const reply = await postSigned(session, "/api/invitations/redeem", { code });
   if (reply.ok) return;
-  const body = (await reply.json().catch(() => ({}))) as { message?: unknown };
-  throw new Error(
-    typeof body.message === "string"
-      ? body.message
-      : say("shell.serverAnswered", { status: String(reply.status) }),
-  );
+  throw await refusal(reply);
 }

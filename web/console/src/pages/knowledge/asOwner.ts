@@ -1,5 +1,5 @@
 import { fileToken, type Session } from "../../identity/session";
-import { say } from "../../words";
+import { refusal } from "../../shell/refusal";
 
 /** Asks a route for whoever has every right in the folders of the collections. */
 export async function askAsOwner<T>(
@@ -16,8 +16,6 @@ export async function askAsOwner<T>(
     },
     body: body ? JSON.stringify(body) : null,
   });
-  const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
-  if (!reply.ok)
-    throw new Error(said.message ?? say("shell.serverAnswered", { status: reply.status }));
-  return said;
+  if (!reply.ok) throw await refusal(reply);
+  return (await reply.json().catch(() => ({}))) as T;
 }

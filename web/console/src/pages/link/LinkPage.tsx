@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { once, useAsked, useDoing } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
+import { refusalOf } from "../../shell/refusal";
 import { Skeleton } from "../../shell/Skeleton";
 import { postSigned, useSession, type Session } from "../../identity/session";
 import { Say, say } from "../../words";
@@ -16,8 +17,7 @@ async function follow(session: Session, code: string, confirm: boolean): Promise
   const body = (await reply.json().catch(() => ({}))) as TeamLink & { message?: string };
   if (reply.status === 404 && body.message?.startsWith("Cannot POST"))
     throw new Error(say("link.noTeamChat"));
-  if (!reply.ok)
-    throw new Error(body.message ?? say("shell.serverAnswered", { status: String(reply.status) }));
+  if (!reply.ok) throw refusalOf(reply, body);
   return body;
 }
 

@@ -5,7 +5,7 @@ import { Skeleton } from "../../shell/Skeleton";
 import { useSession, type Session } from "../../identity/session";
 import { Say, say } from "../../words";
 import { ask, authorisation } from "./api";
-import { partsOf, wholeOf, type Part, type Ready, type Report } from "./health";
+import { nameOf, partsOf, wholeOf, type Part, type Ready, type Report } from "./health";
 import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
 import { Figure } from "./parts";
 import { SpeechCard } from "./SpeechCard";
@@ -136,7 +136,7 @@ function PartRow({ part, isOld }: { part: Part; isOld: boolean }) {
     <li>
       <div className="row spread">
         <span>
-          <span className={dot} /> <span dir="auto">{part.name}</span>
+          <span className={dot} /> <span dir="auto">{nameOf(part)}</span>
           {part.weight === "needed" && (
             <span className="soft small"> {say("operator.needed")}</span>
           )}

@@ -46,7 +46,7 @@ export function SettingsView() {
       {parts.map(([part, some], i) => (
         <section key={part} className="card" aria-labelledby={`settings-${i}`}>
           <h2 id={`settings-${i}`} dir="auto">
-            {part}
+            {say("operator.settingsPart", { part, name: part })}
           </h2>
           <dl className="settings">
             {some.map((one) => (

@@ -1,6 +1,6 @@
 import { operatorToken, useSession, type Session } from "../../identity/session";
 import { useAsked, type Asked } from "../../shell/asked";
-import { say } from "../../words";
+import { refusal as refused } from "../../shell/refusal";
 
 const tokenKey = "castalia-operator-token";
 
@@ -53,10 +53,9 @@ export async function askBlob(session: Session, path: string, method = "GET"): P
 
 /** Why the server refused. */
 async function refusal(reply: Response): Promise<Error> {
-  const said = (await reply.json().catch(() => ({}))) as { message?: string };
-  const message = said.message ?? say("shell.serverAnswered", { status: String(reply.status) });
-  if (reply.status === 401 || message.startsWith("Cannot ")) return new NotOperator(message);
-  return new Error(message);
+  const why = await refused(reply);
+  if (reply.status === 401 || why.said.startsWith("Cannot ")) return new NotOperator(why.message);
+  return why;
 }
 
 /** Asks now, and every few seconds while the page is in sight. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { partsOf, wholeOf, type Report } from "./health";
+import { nameOf, partsOf, wholeOf, type Report } from "./health";
 
 const well = { name: "database", ok: true, needed: true, causes: [] };
 const away = {
@@ -39,4 +39,12 @@ test("nothing is green under an error, whoever tells of it", () => {
   expect(wholeOf([], { ready: false, checks: {} }, "ok")).toEqual(["not ready", "bad"]);
   expect(wholeOf([], { ready: true, checks: {} }, "degraded")).toEqual(["degraded", "bad"]);
   expect(wholeOf([], { ready: true, checks: {} }, "ok")).toEqual(["all is well", "good"]);
+});
+
+test("a part that nobody has words for is called as the server calls it", () => {
+  const parts = partsOf(said(well, { ...well, name: "text messages" }, { ...well, name: "x y" }), {
+    ready: true,
+    checks: {},
+  });
+  expect(parts.map(nameOf)).toEqual(["database", "text messages", "x y"]);
 });

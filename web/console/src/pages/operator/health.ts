@@ -61,3 +61,8 @@ export function wholeOf(parts: Part[], ready: Ready, status: string): [string, "
   if (!ready.ready) return [say("operator.notReady"), "bad"];
   return status === "ok" ? [say("operator.allIsWell"), "good"] : [status, "bad"];
 }
+
+/** What a part is called, in the reader's language where it is one of those that we know. */
+export function nameOf({ name }: Part): string {
+  return say("operator.partName", { part: name.replaceAll(" ", "_"), name });
+}

@@ -1,17 +1,12 @@
 import { postSigned, type Session } from "../../identity/session";
 import { ask } from "../operator/api";
-import { say } from "../../words";
+import { refusal } from "../../shell/refusal";
 
 /** Makes the signed-in key the owner, by the code of a setup link. Doing it again is fine. */
 export async function becomeOwner(session: Session, code: string): Promise<void> {
   const reply = await postSigned(session, "/api/setup", { code });
   if (reply.ok) return;
-  const body = (await reply.json().catch(() => ({}))) as { message?: unknown };
-  throw new Error(
-    typeof body.message === "string"
-      ? body.message
-      : say("shell.serverAnswered", { status: String(reply.status) }),
-  );
+  throw await refusal(reply);
 }
 
 /** The oracle's instructions, as far as this page knows them. */
