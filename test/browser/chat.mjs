@@ -271,7 +271,7 @@ export function chatTests(world) {
     await looksRight(page, "a message that waits for its file");
     await page.unroute("**/api/fs/upload/*");
     await held.continue();
-    await answered(page, "arrives at last");
+    await answered(page, "You said: and this?");
     await mine.getByText("late.txt").waitFor();
     assert.equal(await page.getByLabel("Your message").inputValue(), "");
     await close();

@@ -141,11 +141,7 @@ export function Composer(props: ComposerProps) {
       {attachments && (
         <div className={isWaiting ? "castalia-row castalia-soft castalia-later" : undefined}>
           <span role="status">{isWaiting && labels.sendingLater}</span>
-          {isWaiting && (
-            <Button look="quiet" onClick={keepBack}>
-              {labels.doNotSend}
-            </Button>
-          )}
+          {isWaiting && <Button onClick={keepBack}>{labels.doNotSend}</Button>}
         </div>
       )}
       <div className="castalia-composer-row">
