@@ -86,6 +86,17 @@ export function Composer(props: ComposerProps) {
   // What was sent while files are on their way goes out behind them, unless one fails after that.
   const [waiting, setWaiting] = useState<{ error: Error | undefined }>();
   const isWaiting = waiting !== undefined;
+  function sendIt() {
+    if (!isReady) return;
+    const said = text.trim() || labels.whatIsIn(files.map((a) => a.filename).join(", "));
+    setText("");
+    void (props.onSend?.(said) ?? sendVia(props, said))
+      .catch(() => false)
+      .then((isSent) => {
+        // What was not sent is given back, before what was written since.
+        if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
+      });
+  }
   const sendNow = useRef(sendIt);
   useEffect(() => {
     sendNow.current = sendIt;
@@ -106,17 +117,6 @@ export function Composer(props: ComposerProps) {
     setWaiting({ error: storeError });
     // The button cannot be pressed any more.
     entry.current?.focus();
-  }
-  function sendIt() {
-    if (!isReady) return;
-    const said = text.trim() || labels.whatIsIn(files.map((a) => a.filename).join(", "));
-    setText("");
-    void (props.onSend?.(said) ?? sendVia(props, said))
-      .catch(() => false)
-      .then((isSent) => {
-        // What was not sent is given back, before what was written since.
-        if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
-      });
   }
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === "Escape" && isWaiting) setWaiting(undefined);
