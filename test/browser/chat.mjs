@@ -1,7 +1,7 @@
 // Chat: what every deployment's console does with an oracle.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, say, visitors } from "./visitor.mjs";
+import { answered, looksRight, say, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 export function chatTests(world) {
@@ -253,6 +253,27 @@ export function chatTests(world) {
     const mine = page.locator("article.castalia-message.human").last();
     for (const name of ["pasted.txt", "dropped.txt"]) await mine.getByText(name).waitFor();
     assert.equal(await mine.getByText("slow.txt").count(), 0);
+
+    // Who does not wait for a file is told that the message does, and may keep it back.
+    held = undefined;
+    await page.route("**/api/fs/upload/*", (route) => (held ??= route));
+    await give("drop", "late.txt", "arrives at last");
+    await eventually("it is on its way", () => held);
+    const later = page.getByText("Your message goes out when the files are stored.");
+    await page.getByLabel("Your message").fill("and this?");
+    await page.keyboard.press("Enter");
+    await later.waitFor();
+    await page.getByRole("button", { name: "Do not send it yet" }).click();
+    await later.waitFor({ state: "hidden" });
+    assert.equal(await page.getByLabel("Your message").inputValue(), "and this?");
+    await page.keyboard.press("Enter");
+    await later.waitFor();
+    await looksRight(page, "a message that waits for its file");
+    await page.unroute("**/api/fs/upload/*");
+    await held.continue();
+    await answered(page, "You said: and this?");
+    await mine.getByText("late.txt").waitFor();
+    assert.equal(await page.getByLabel("Your message").inputValue(), "");
     await close();
   });
 

@@ -89,7 +89,10 @@ async function said(page, want) {
   });
 }
 
-/** An answer that streams, one that fails and is asked again, and a page that is loaded again. */
+/** How often the page says something. */
+const saysSo = (page, text) => page.evaluate((text) => document.body.innerText.split(text).length - 1, text);
+
+/** An answer that streams, one that fails and is asked again, one that would fail again, and a page that is loaded again. */
 async function talk(page) {
   await send(page, "count to 40 every 5 hold at 20");
   await answer(page).getByText("n20").waitFor();
@@ -98,8 +101,8 @@ async function talk(page) {
   world.model.release();
   await said(page, counted(40));
 
-  const failures = () => world.model.requests.filter((r) => JSON.stringify(r.messages.at(-1)).includes("fail with 400")).length;
-  await send(page, "fail with 400");
+  const failures = () => world.model.requests.filter((r) => JSON.stringify(r.messages.at(-1)).includes("fail with 503")).length;
+  await send(page, "fail with 503");
   const again = page.getByRole("button", { name: "Try again" });
   await again.waitFor();
   await page.getByRole("alert").first().waitFor();
@@ -107,9 +110,11 @@ async function talk(page) {
   await again.click();
   await eventually("it was asked again", () => failures() > before);
   await again.waitFor();
+  await send(page, "fail with 400");
+  await page.getByText("tell whoever runs this oracle").first().waitFor();
+  await again.waitFor({ state: "hidden" });
   await send(page, "water");
   await said(page, "You said: water");
-  await again.waitFor({ state: "hidden" });
 }
 
 for (const name of ["plain", "vue", "svelte"]) {
@@ -117,6 +122,10 @@ for (const name of ["plain", "vue", "svelte"]) {
     const site = await startSite((request, reply) => answerFile(join(web, "example-core/dist"), request, reply));
     const { page, errors, leave } = await visit(`${site.url}/${name}.html?server=${encodeURIComponent(world.program.url)}`);
     await talk(page);
+    await send(page, "fail with 503");
+    await page.getByRole("alert").getByText("The model had a problem.").waitFor();
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    assert.equal(await saysSo(page, "The model had a problem."), 1 + 1, "as it was before, and now");
     assert.deepEqual(errors, []);
     await leave();
     site.stop();
@@ -148,6 +157,17 @@ test("the template, installed and built, shows order, recovery, errors, attachme
   await page.getByRole("button", { name: "Send" }).and(page.locator(":enabled")).waitFor();
   await send(page, "How deep is it?");
   await answer(page).getByText("nine metres deep").waitFor();
+
+  // A conversation that cannot be read says so, and comes by itself.
+  await page.route(/\/sessions\/[^/?]+\/messages/, (route) => route.abort());
+  await page.reload();
+  await page.getByRole("status").getByText("Trying again…").waitFor();
+  await page.getByRole("button", { name: "Retry now" }).waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0, "nobody has to do anything");
+  await check(page, "a conversation that cannot be read yet");
+  await page.unroute(/\/sessions\/[^/?]+\/messages/);
+  await answer(page).getByText("nine metres deep").waitFor();
+  await page.getByRole("button", { name: "Retry now" }).waitFor({ state: "detached" });
 
   const list = page.getByRole("complementary", { name: "Conversations" });
   await list.getByRole("link").first().waitFor();

@@ -106,7 +106,7 @@ for (const name of ["next", "router"].filter((name) => process.argv.length < 3 |
       await send("How deep is it?");
       await page.locator(last).getByText("nine metres deep").waitFor();
 
-      await send("fail with 400");
+      await send("fail with 503");
       await page.getByRole("button", { name: "Try again" }).waitFor();
       await page.getByRole("alert").first().waitFor();
 

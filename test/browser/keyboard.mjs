@@ -116,8 +116,7 @@ export function keyboardTests(world) {
     const { page, close } = await newcomer();
     const keys = page.keyboard;
     await page.getByRole("heading", { name: /^Ask/ }).waitFor();
-    await keys.press("g");
-    await keys.press("t");
+    await keys.type("gt");
     await page.getByRole("heading", { name: "Telephone", exact: true }).waitFor();
     assert.match(await page.title(), /^Phone/);
     await reach(page, /^Dial/);

@@ -96,7 +96,7 @@ export function keyTests(world) {
 
   test("files are stored, looked at, restored, shared and thrown away with the keyboard alone", async () => {
     const { page, close } = await newcomer();
-    await press(page, "g", "f");
+    await page.keyboard.type("gf");
     await page.getByText("No files yet.").waitFor();
     await store(page, ["april.txt", "April\n"], ["may.txt", "first\n"], ["june.txt", "June\n"]);
     await store(page, ["may.txt", "second\n"]);
@@ -201,7 +201,7 @@ export function keyTests(world) {
 
   test("a query is found, filled in and sent with the keyboard alone", async () => {
     const { page, close } = await newcomer();
-    await press(page, "g", "q");
+    await page.keyboard.type("gq");
     await page.getByRole("option").first().waitFor();
     await press(page, "/");
     await page.keyboard.type("iid document");
@@ -220,7 +220,7 @@ export function keyTests(world) {
 
   test("the operator's pages are walked with the keyboard alone", async () => {
     const { page, close } = await newcomer();
-    await press(page, "g", "o");
+    await page.keyboard.type("go");
     await page.getByText("What it needs").waitFor();
     for (const [name, sign] of [
       ["Sessions", /Nobody is on the line|sessions?, those used last/],
@@ -229,7 +229,7 @@ export function keyTests(world) {
       ["Plugins", "Switch plugins with"],
       ["Menu", "Where callers go, and where they leave"],
     ]) {
-      await press(page, "g", "o");
+      await page.keyboard.type("go");
       await enter(page, name);
       await page.getByText(sign).first().waitFor();
       await around(page, name);

@@ -187,7 +187,11 @@ export function libraryTests(world) {
     await send(page, "fail with 400");
     await page.getByRole("alert").first().waitFor();
     await eventually("it is over", async () => (await page.getByRole("status").textContent()).startsWith("error"));
-    assert.notEqual((await page.getByRole("alert").first().textContent()).trim(), "");
+    const told = (await page.getByRole("alert").first().textContent()).trim();
+    assert.notEqual(told, "");
+    await page.reload();
+    await page.getByText(told).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0, "it is history now");
     await send(page, "water");
     await said(page, "You said: water");
   });

@@ -10,7 +10,7 @@ import { createServer } from "node:http";
  *   call NAME {json}        a tool call, then what the tool said
  *   load CAPABILITY call NAME {json}   the same with a tool that has to be loaded first
  *   steps with NAME         text, a call, text, a call, text
- *   fail with STATUS        what providers say when they refuse
+ *   fail with STATUS        what providers say when they refuse; nobody is to repeat it at once
  * and repeats anything else, attachments included.
  */
 export async function startModel() {
@@ -58,7 +58,7 @@ async function answer(body, reply, hold) {
   const asked = textOf(body.messages.findLast((m) => m.role === "user")?.content).split("\n\n<context>\n")[0];
   const failing = /^fail with (\d+)/.exec(asked);
   if (failing) {
-    reply.writeHead(Number(failing[1]), { "Content-Type": "application/json" });
+    reply.writeHead(Number(failing[1]), { "Content-Type": "application/json", "X-Should-Retry": "false" });
     return reply.end(JSON.stringify({ error: { message: "The model was taken out of service", type: "invalid_request_error" } }));
   }
   const send = (delta, finish = null) => {

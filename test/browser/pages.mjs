@@ -76,8 +76,7 @@ export function pageTests(world) {
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.keyboard.press("g");
-    await page.keyboard.press("f");
+    await page.keyboard.type("gf");
     await page.getByRole("heading", { name: "Files" }).waitFor();
     await page.keyboard.press("/");
     assert.equal(await page.evaluate(() => document.activeElement.type), "search");

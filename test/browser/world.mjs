@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { chooserOf, keepChooser } from "./chooser.mjs";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../..");
 const require = createRequire(join(root, "web/package.json"));
@@ -243,9 +244,13 @@ async function startFirefox(driver) {
     const look = `${colorScheme} ${reducedMotion}`;
     if (!started.has(look)) started.set(look, start(look));
     const context = await (await started.get(look)).newContext({ ...asIs, ...options });
+    await context.addInitScript(keepChooser);
     context.on("page", (page) => {
       const { waitForEvent } = page;
-      page.waitForEvent = (name, ...rest) => (name === "download" ? download(downloads) : waitForEvent.call(page, name, ...rest));
+      page.waitForEvent = (name, ...rest) => {
+        if (name === "download") return download(downloads);
+        return name === "filechooser" ? chooserOf(page) : waitForEvent.call(page, name, ...rest);
+      };
     });
     return context;
   }

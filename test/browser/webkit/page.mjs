@@ -221,9 +221,11 @@ export function newPage({ session, proxy, handle, id, alone, events }) {
     },
     keyboard: {
       press: (key) => press(key === "+" ? ["+"] : key.split("+")),
-      async type(text) {
-        for (const letter of text) await press([letter]);
-      },
+      /** In one request: keys that belong together come one after the other, however busy the machine is. */
+      type: (text) =>
+        ask("POST", "/actions", {
+          actions: [{ type: "key", id: "keys", actions: [...text].flatMap((value) => ["keyDown", "keyUp"].map((type) => ({ type, value }))) }],
+        }),
     },
     route: async (pattern, handler) => proxy.route(pattern, handler),
     unroute: async (pattern) => proxy.unroute(pattern),

@@ -2,6 +2,7 @@
 // window; so all that it asks goes through here, and every page gets a script of ours before its own.
 import { createServer, request as ask } from "node:http";
 import { connect } from "node:net";
+import { keepChooser } from "../chooser.mjs";
 
 const ours = "/.castalia-test";
 
@@ -31,12 +32,6 @@ function watch(place, tab) {
     tell("request", { method, url: new URL(url, location.href).href, headers: {} });
     return open.call(this, method, url, ...rest);
   };
-  // A window of the desktop, which no test could close.
-  const { click } = HTMLInputElement.prototype;
-  HTMLInputElement.prototype.click = function () {
-    if (this.type === "file") globalThis.castaliaChooser = this;
-    else click.call(this);
-  };
 }
 
 const matches = (pattern, url) => (pattern instanceof RegExp ? pattern.test(url) : glob(pattern).test(url));
@@ -53,7 +48,7 @@ export async function startProxy(tell) {
   const server = createServer((asked, reply) => {
     const url = new URL(asked.url);
     if (url.pathname === `${ours}/watch.js`) {
-      const all = [`(${watch})(${JSON.stringify(ours)}, ${Number(url.searchParams.get("tab"))});`, ...scripts];
+      const all = [`(${watch})(${JSON.stringify(ours)}, ${Number(url.searchParams.get("tab"))});`, `(${keepChooser})();`, ...scripts];
       return reply.writeHead(200, { "Content-Type": "text/javascript", "Cache-Control": "no-store" }).end(all.join("\n"));
     }
     const parts = [];

@@ -12,8 +12,10 @@ const find = <T extends Element>(selector: string) => document.querySelector(sel
 const textOf = (part: MessagePart) =>
   part.type === "tool" ? `[${part.call.name}]` : "text" in part ? part.text : "";
 
-chat.subscribe(({ messages, status, error, sendMessageError }) => {
-  const drawn = messages.map(({ type, parts = [] }) => {
+chat.subscribe(({ messages, status, error, sendMessageError, canRetry }) => {
+  // Why the last turn failed is said below, and not twice.
+  const isFailed = status === "error" && !sendMessageError;
+  const drawn = messages.slice(0, isFailed ? -1 : undefined).map(({ type, parts = [] }) => {
     const article = document.createElement("article");
     article.className = type;
     article.textContent = parts.map(textOf).join(" ");
@@ -22,6 +24,7 @@ chat.subscribe(({ messages, status, error, sendMessageError }) => {
   find("main").replaceChildren(...drawn);
   find<HTMLElement>("[role=alert]").hidden = status !== "error";
   find("[role=alert] span").textContent = (sendMessageError ?? error)?.message ?? "";
+  find<HTMLElement>("[role=alert] button").hidden = !canRetry;
 });
 
 const quietly = () => undefined; // What fails is in `status` and `error`.

@@ -24,11 +24,10 @@ export function App({ server, wallet }: Place) {
     return () => removeEventListener("hashchange", follow);
   }, []);
   const open = (sessionId: string) => (location.hash = hrefOf(sessionId));
-  const begin = () =>
-    list.createSession().then(
-      ({ sessionId }) => open(sessionId),
-      () => undefined, // It is in `error`, which the list shows.
-    );
+  // The list shows why it could not.
+  const begin = async () => {
+    open((await list.createSession()).sessionId);
+  };
 
   return (
     <div className={current ? "page talking" : "page"}>
@@ -37,7 +36,7 @@ export function App({ server, wallet }: Place) {
         oracleDid={oracleDid}
         overrides={overrides}
         current={current}
-        onNew={() => void begin()}
+        onNew={begin}
         onOpen={open}
         hrefOf={hrefOf}
         onDelete={async ({ sessionId }, title) => {

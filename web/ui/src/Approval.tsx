@@ -53,7 +53,7 @@ export function Approvals({ waiting }: ApprovalsProps) {
   }
   return (
     <>
-      <Hidden isStatus>{asked.map((a) => announced(a, labels)).join(" ")}</Hidden>
+      <Hidden role="status">{asked.map((a) => announced(a, labels)).join(" ")}</Hidden>
       {asked.map((approval) => (
         // Strangers' servers wrote it: one that cannot be drawn leaves the chat there.
         <Boundary key={approval.id}>

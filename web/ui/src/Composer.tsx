@@ -12,7 +12,7 @@ import {
 } from "react";
 import { messageOf, useLabels } from "./labels";
 import { FileName } from "./parts/Attached";
-import { IconButton } from "./parts/Button";
+import { Button, IconButton } from "./parts/Button";
 import { entryMark } from "./parts/entry";
 import { Hidden } from "./parts/Hidden";
 
@@ -81,11 +81,13 @@ export function Composer(props: ComposerProps) {
     return () => removeEventListener("keydown", onKey);
   }, [isBusy, abortStream]);
   const files = attachments?.list ?? [];
-  const isReady = !attachments?.isStoring && (text.trim() !== "" || files.length > 0);
-
-  function send(event?: FormEvent) {
-    event?.preventDefault();
-    if (!isReady || isBusy) return;
+  const isStoring = attachments?.isStoring ?? false;
+  const isReady = text.trim() !== "" || files.length > 0;
+  // What was sent while files are on their way goes out behind them, unless one fails after that.
+  const [waiting, setWaiting] = useState<{ error: Error | undefined }>();
+  const isWaiting = waiting !== undefined;
+  function sendIt() {
+    if (!isReady) return;
     const said = text.trim() || labels.whatIsIn(files.map((a) => a.filename).join(", "));
     setText("");
     void (props.onSend?.(said) ?? sendVia(props, said))
@@ -95,7 +97,29 @@ export function Composer(props: ComposerProps) {
         if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
       });
   }
+  const sendNow = useRef(sendIt);
+  useEffect(() => {
+    sendNow.current = sendIt;
+  });
+  const storeError = attachments?.error;
+  useEffect(() => {
+    if (!waiting || isStoring || isBusy) return;
+    // The files are an outside thing: they are stored, or not, from here on.
+    // eslint-disable-next-line react-hooks/set-state-in-effect
+    setWaiting(undefined);
+    if (!storeError || storeError === waiting.error) sendNow.current();
+  }, [waiting, isStoring, isBusy, storeError]);
+
+  function send(event?: FormEvent) {
+    event?.preventDefault();
+    if (!isReady || isBusy || isWaiting) return;
+    if (!isStoring) return sendIt();
+    setWaiting({ error: storeError });
+    // The button cannot be pressed any more.
+    entry.current?.focus();
+  }
   function onKeyDown(event: KeyboardEvent) {
+    if (event.key === "Escape" && isWaiting) setWaiting(undefined);
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
       event.preventDefault();
       send();
@@ -106,10 +130,20 @@ export function Composer(props: ComposerProps) {
     event.preventDefault();
     attachments.upload(event.clipboardData.files);
   }
+  function keepBack() {
+    setWaiting(undefined);
+    entry.current?.focus();
+  }
   const choose = () => picker.current?.click();
   return (
     <form ref={form} className="castalia-composer" onSubmit={send}>
       {attachments && <Attached attachments={attachments} />}
+      {attachments && (
+        <div className={isWaiting ? "castalia-row castalia-soft castalia-later" : undefined}>
+          <span role="status">{isWaiting && labels.sendingLater}</span>
+          {isWaiting && <Button onClick={keepBack}>{labels.doNotSend}</Button>}
+        </div>
+      )}
       <div className="castalia-composer-row">
         {attachments && (
           <IconButton
@@ -128,6 +162,7 @@ export function Composer(props: ComposerProps) {
           dir={text ? "auto" : undefined}
           rows={1}
           value={text}
+          readOnly={isWaiting}
           placeholder={labels.placeholder}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
@@ -151,7 +186,7 @@ export function Composer(props: ComposerProps) {
             icon="send"
             label={labels.send}
             title={labels.sendKey}
-            disabled={!isReady}
+            disabled={!isReady || isWaiting}
           />
         )}
       </div>

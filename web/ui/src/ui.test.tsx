@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import type { IChatResult, IChatSession, ICitation, IMessage } from "@castalia/oracles-client";
-import { useChat, useOracleSessions } from "@castalia/oracles-client";
+import { RequestError, TurnError, useChat, useOracleSessions } from "@castalia/oracles-client";
 import type { IApproval, IFormField } from "@castalia/oracles-client/approvals";
 import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import { FakeOracle, FakeOraclesProvider } from "@castalia/oracles-client/testing";
@@ -52,8 +52,11 @@ function chatOf(messages: IMessage[], more: Partial<IChatResult> = {}): ThreadPr
     status: "ready",
     isSending: false,
     isLoading: false,
+    isRetrying: false,
+    canRetry: false,
     error: undefined,
     sendMessageError: undefined,
+    refetchMessages: done,
     hasEarlier: true,
     isLoadingEarlier: false,
     loadEarlier: done,
@@ -139,9 +142,10 @@ const session = (id: string): IChatSession => ({
 });
 
 function listOf(sessions: IChatSession[]) {
-  const nothing = { isLoading: false, error: undefined, refetch: done, isConfigReady: true };
+  const nothing = { isLoading: false, isRetrying: false, error: undefined, refetch: done };
   return {
     ...nothing,
+    isConfigReady: true,
     sessions,
     total: sessions.length,
     hasNextPage: true,
@@ -158,7 +162,8 @@ function listOf(sessions: IChatSession[]) {
 
 /** Every component at once. */
 function All({ dir = "ltr" }: { dir?: "ltr" | "rtl" }) {
-  const chat = chatOf(said, { status: "error", sendMessageError: new Error("11") });
+  const failed = { status: "error" as const, canRetry: true };
+  const chat = chatOf(said, { ...failed, sendMessageError: new RequestError(413, "11") });
   const waiting = {
     approvals: [approval, question, { ...approval, id: "late", state: "expired" as const }],
     approve: done,
@@ -185,6 +190,7 @@ function All({ dir = "ltr" }: { dir?: "ltr" | "rtl" }) {
           <ToolCard toolName="21" status="error" error="22" args={{ 23: 24 }} />
         </Thread>
         <Thread chat={chatOf([], { hasEarlier: false })} />
+        <Thread chat={chatOf([], { isRetrying: true, error: new TypeError("Failed to fetch") })} />
         <Thread chat={chatOf([], { isLoading: true, status: "submitted", isSending: true })} />
         <Composer
           chat={{ isSending: false, sendMessage: done, abortStream: done }}
@@ -292,6 +298,76 @@ test("a message whose files could not be handed over is given back", async () =>
   expect(sendMessage).not.toHaveBeenCalled();
 });
 
+/** A page whose files are stored when its test says so. */
+function storing(sendMessage: IChatResult["sendMessage"]) {
+  const list = [{ key: "k", filename: "5.png", mimetype: "image/png", progress: 0.5 }];
+  const page = (more: Partial<UseAttachmentsResult>) => (
+    <Composer
+      chat={{ isSending: false, sendMessage, abortStream: done }}
+      attachments={{ ...attachments, list, isStoring: true, ...more }}
+    />
+  );
+  const { rerender } = render(page({}));
+  const taken = { filename: "5.png", mimetype: "image/png", cid: "c" };
+  const stored = { list: [{ key: "k", ...taken }], isStoring: false, take: async () => [taken] };
+  const field = screen.getByLabelText<HTMLTextAreaElement>(english.entry);
+  fireEvent.change(field, { target: { value: "rain" } });
+  return {
+    field,
+    taken,
+    become: (more: Partial<UseAttachmentsResult>) => rerender(page(more)),
+    stored,
+  };
+}
+const isLater = () => screen.queryByText(english.sendingLater) !== null;
+
+test("what is sent while its files are on their way says so, and goes out behind them", async () => {
+  const sendMessage = vi.fn(done);
+  const { field, taken, become, stored } = storing(sendMessage);
+  expect(isLater()).toBe(false);
+  fireEvent.keyDown(field, { key: "Enter" });
+  expect(isLater()).toBe(true);
+  expect(screen.getByText(english.sendingLater).getAttribute("role")).toBe("status");
+  expect(field).toMatchObject({ value: "rain", readOnly: true });
+  fireEvent.keyDown(field, { key: "Enter" });
+  expect(sendMessage).not.toHaveBeenCalled();
+  become(stored);
+  await waitFor(() => expect(sendMessage).toHaveBeenCalledWith("rain", undefined, [taken]));
+  expect(sendMessage).toHaveBeenCalledOnce();
+  expect(isLater()).toBe(false);
+  expect(field).toMatchObject({ value: "", readOnly: false });
+});
+
+test("what waits for its files is kept back by its button, and by Escape", async () => {
+  const sendMessage = vi.fn(done);
+  const { field, become, stored } = storing(sendMessage);
+  for (const keepBack of [
+    () => fireEvent.click(screen.getByText(english.doNotSend)),
+    () => fireEvent.keyDown(field, { key: "Escape" }),
+  ]) {
+    fireEvent.click(screen.getByLabelText(english.send));
+    expect(isLater()).toBe(true);
+    expect(document.activeElement).toBe(field);
+    keepBack();
+    expect(isLater()).toBe(false);
+    expect(document.activeElement).toBe(field);
+  }
+  become(stored);
+  expect(field).toMatchObject({ value: "rain", readOnly: false });
+  expect(sendMessage).not.toHaveBeenCalled();
+});
+
+test("what waits for a file that cannot be stored is not sent without it", async () => {
+  const sendMessage = vi.fn(done);
+  const { field, become } = storing(sendMessage);
+  fireEvent.keyDown(field, { key: "Enter" });
+  become({ list: [], isStoring: false, error: new Error("5.png: full") });
+  expect(screen.getByRole("alert").textContent).toBe("5.png: full");
+  expect(isLater()).toBe(false);
+  expect(field).toMatchObject({ value: "rain", readOnly: false });
+  expect(sendMessage).not.toHaveBeenCalled();
+});
+
 test("a message is given back when a page fails to send it", async () => {
   render(
     <Composer
@@ -314,6 +390,97 @@ test("an answer that failed can be asked for again, and is neither copied nor ra
   expect(acts.regenerate).toHaveBeenCalledWith("m");
   expect(screen.queryByLabelText(english.copyAnswer)).toBeNull();
   expect(screen.queryByLabelText(english.goodAnswer)).toBeNull();
+});
+
+const failure = (id: string): IMessage => ({
+  id,
+  type: "ai",
+  content: { name: "Error", props: { id, args: {}, error: "The model is busy.", event: "error" } },
+  parts: [{ type: "error", text: "The model is busy." }],
+});
+
+test("a failure is read out when it happens, and not when a conversation is opened", () => {
+  const error = new TurnError({ error: "The model is busy.", retryable: true });
+  const failed = { status: "error" as const, error };
+  const { rerender } = render(
+    <Thread chat={chatOf([failure("a"), failure("b")], { ...failed, canRetry: true })} />,
+  );
+  expect(screen.getAllByText("The model is busy.")).toHaveLength(2);
+  expect(screen.queryByRole("alert")).toBeNull();
+  rerender(<Thread chat={chatOf([failure("a")], { status: "streaming", isSending: true })} />);
+  expect(screen.queryByRole("alert")).toBeNull();
+  rerender(<Thread chat={chatOf([failure("a"), failure("c")], failed)} />);
+  expect(screen.getByRole("alert").textContent).toBe("The model is busy.");
+  rerender(<Thread chat={chatOf([failure("a")], { status: "submitted", isSending: true })} />);
+  expect(screen.queryByRole("alert")).toBeNull();
+});
+
+test("what cannot help is not offered, and what to do instead is said", () => {
+  const refused = (error: Error, canRetry: boolean) =>
+    chatOf(said, { status: "error", sendMessageError: error, canRetry });
+  const { rerender } = render(<Thread chat={refused(new RequestError(503, "Busy."), true)} />);
+  expect(screen.getByRole("alert").textContent).toBe("Busy.");
+  expect(screen.getByText(english.tryAgain)).toBeTruthy();
+  for (const [status, instead] of [
+    [400, english.sayOtherwise],
+    [403, english.notAllowed],
+    [404, english.notThere],
+    [413, english.tooLarge],
+  ] as const) {
+    rerender(<Thread chat={refused(new RequestError(status, "No."), false)} />);
+    expect(screen.getByRole("alert").textContent).toBe(`No. ${instead}`);
+    expect(screen.queryByText(english.tryAgain)).toBeNull();
+  }
+});
+
+test("a page whose first read failed says that it tries again, and does so at once for who asks", () => {
+  const refetchMessages = vi.fn(done);
+  const away = { isRetrying: true, error: new TypeError("Failed to fetch"), refetchMessages };
+  const page = (more: Partial<IChatResult>) => (
+    <>
+      <Thread chat={chatOf([], { hasEarlier: false, ...more })} />
+      <Composer chat={{ isSending: false, sendMessage: done, abortStream: done }} />
+    </>
+  );
+  const { rerender } = render(page({ isLoading: true }));
+  rerender(page(away));
+  const told = `${english.unreachable} ${english.retrying}`;
+  expect(screen.getByText(told).getAttribute("role")).toBe("status");
+  expect(screen.queryByRole("alert")).toBeNull();
+  expect(screen.queryByText(english.nothingSaid)).toBeNull();
+  const now = screen.getByText(english.retryNow);
+  now.focus();
+  fireEvent.click(now);
+  expect(refetchMessages).toHaveBeenCalledOnce();
+  rerender(page({}));
+  expect(screen.queryByText(told)).toBeNull();
+  expect(screen.queryByText(english.retryNow)).toBeNull();
+  expect(document.activeElement).toBe(screen.getByLabelText(english.entry));
+});
+
+test("conversations that could not be read are said to be tried again, and not to be none", async () => {
+  const refetch = vi.fn(done);
+  const list = { ...listOf([]), hasNextPage: false, refetch };
+  const page = (more: Partial<typeof list>, onNew: () => Promise<void> = done) => (
+    <FakeOraclesProvider oracle={new FakeOracle()}>
+      <SessionList
+        list={{ ...list, ...more } as typeof list}
+        oracleDid="did:o"
+        onNew={onNew}
+        onOpen={() => undefined}
+      />
+    </FakeOraclesProvider>
+  );
+  const error = new TypeError("Failed to fetch") as unknown as undefined;
+  const { rerender } = render(page({ error, isRetrying: true }));
+  expect(screen.getByText(`${english.unreachable} ${english.retrying}`)).toBeTruthy();
+  expect(screen.queryByText(english.none)).toBeNull();
+  fireEvent.click(screen.getByText(english.retryNow));
+  expect(refetch).toHaveBeenCalledOnce();
+  rerender(page({}, () => Promise.reject(new Error("No more today."))));
+  expect(screen.getByText(english.none)).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: english.newConversation }));
+  expect((await screen.findByRole("alert")).textContent).toBe("No more today.");
 });
 
 test("they are drawn by the React that is tested", () => {

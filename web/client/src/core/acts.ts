@@ -27,8 +27,12 @@ export interface ChatActs {
   loadEarlier: () => Promise<void>;
 }
 
-/** What can be done in a conversation; nothing before it is open. */
-export function actsOf({ credentials }: OraclesClient, open: () => Chat | undefined): ChatActs {
+/** What can be done in a conversation; before it is open, its oracle is looked for (find). */
+export function actsOf(
+  { credentials }: OraclesClient,
+  open: () => Chat | undefined,
+  find: () => Promise<void>,
+): ChatActs {
   const act =
     <Args extends unknown[]>(run: (chat: Chat, ...args: Args) => Promise<void>) =>
     async (...args: Args) => {
@@ -47,10 +51,10 @@ export function actsOf({ credentials }: OraclesClient, open: () => Chat | undefi
       chat?.setMessages(typeof next === "function" ? next(chat.state.get().messages) : next);
     },
     clearError: () => open()?.clearError(),
-    refetchMessages: act((chat) => {
+    refetchMessages: async () => {
       credentials.askAgain();
-      return chat.refetch();
-    }),
+      await (open()?.reread() ?? find());
+    },
     loadEarlier: act((chat) => chat.loadEarlier()),
   };
 }

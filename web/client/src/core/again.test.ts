@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { chatWith, human, texts } from "../testkit/chat";
-import { FakeOracle, json, until } from "../testkit/oracle";
-import { mayPass } from "./again";
-import { RequestError } from "./errors";
+import { FakeOracle, json, Stream, until } from "../testkit/oracle";
+import { isWorthTrying, mayPass } from "./again";
+import { RequestError, TurnError } from "./errors";
 import { Resource } from "./resource";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -22,6 +22,24 @@ test("what a line or a server did may pass, what the oracle refused does not", (
     expect(mayPass(new RequestError(status, "no")), String(status)).toBe(false);
   }
   expect(mayPass(new Error("The wallet said no"))).toBe(false);
+});
+
+test("people try again what may pass, and nothing that the oracle has judged", () => {
+  for (const cause of [
+    new TypeError("Failed to fetch"),
+    new Error("The wallet said no"),
+    ...[408, 409, 429, 500, 503].map((status) => new RequestError(status, "no")),
+    new TurnError({ error: "busy", kind: "rate_limit", retryable: true }),
+    new TurnError({ error: "Older oracles do not say." }),
+  ]) {
+    expect(isWorthTrying(cause), cause.message).toBe(true);
+  }
+  for (const cause of [
+    ...[400, 401, 403, 404, 413, 422].map((status) => new RequestError(status, "no")),
+    new TurnError({ error: "refused", kind: "filter", retryable: false }),
+  ]) {
+    expect(isWorthTrying(cause), cause.message).toBe(false);
+  }
 });
 
 test("what is shown is read until it is there, more and more seldom", async () => {
@@ -89,13 +107,41 @@ test("a conversation that opened while the oracle was away comes by itself", asy
   oracle.on("GET", /messages/, () => (isAway ? away() : json({ messages: there })));
   const { chat, get } = chatWith(oracle);
   await chat.open();
-  expect(get()).toMatchObject({ isLoading: false, messages: [] });
+  expect(get()).toMatchObject({ isLoading: false, isRetrying: true, messages: [] });
   expect(get().error?.message).toBe("Failed to fetch");
   isAway = false;
   await vi.advanceTimersByTimeAsync(2000);
   await until(() => get().messages.length === 1);
   expect(texts(get().messages)).toEqual(["hi"]);
-  expect(get().error).toBe(undefined);
+  expect(get()).toMatchObject({ error: undefined, isRetrying: false });
+  chat.close();
+});
+
+test("what was refused is not said to be tried again", async () => {
+  const oracle = new FakeOracle().on("GET", /messages/, () => json({ message: "no" }, 403));
+  const { chat, get } = chatWith(oracle);
+  await chat.open();
+  expect(get()).toMatchObject({ isRetrying: false, error: { message: "no" } });
+  chat.close();
+});
+
+test("who does not wait reads it at once, and joins the turn that is under way", async () => {
+  const oracle = new FakeOracle();
+  let isAway = true;
+  oracle.on("GET", /messages/, () => (isAway ? away() : json({ messages: [human("h", "hi")] })));
+  oracle.run = { runId: "run-1", status: "running" };
+  oracle.on("GET", /^\/runs\/run-1/, (_, signal) => {
+    return new Stream(signal).frame(1, "message", { content: "So" }).response();
+  });
+  const { chat, get } = chatWith(oracle);
+  await chat.open();
+  isAway = false;
+  await chat.reread();
+  expect(get()).toMatchObject({ isRetrying: false, error: undefined });
+  await vi.advanceTimersByTimeAsync(200);
+  await until(() => get().messages.length === 2);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(texts(get().messages)).toEqual(["hi", "So"]);
   chat.close();
 });
 

@@ -1,4 +1,4 @@
-import { RequestError } from "./errors";
+import { RequestError, TurnError } from "./errors";
 
 /** Whether asking again may help: the line broke, or the server was not well. */
 export function mayPass(cause: unknown): boolean {
@@ -7,6 +7,15 @@ export function mayPass(cause: unknown): boolean {
   }
   // A TypeError is what fetch says of a line; a wallet may have one of its own.
   return [cause, cause instanceof Error && cause.cause].some((one) => one instanceof TypeError);
+}
+
+/**
+ * Whether it may help that somebody tries again: not where the oracle has judged. A wallet that
+ * refused may say yes, and a turn that was in the way may be over.
+ */
+export function isWorthTrying(cause: unknown): boolean {
+  if (cause instanceof TurnError) return cause.retryable !== false;
+  return !(cause instanceof RequestError) || cause.status === 409 || mayPass(cause);
 }
 
 const first = 1000;

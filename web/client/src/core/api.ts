@@ -10,6 +10,8 @@ export interface RequestOptions {
   method?: string;
   body?: unknown;
   signal?: AbortSignal;
+  /** Told when it goes out: before, a wallet may ask its user for as long as it likes. */
+  onSent?: () => void;
   headers?: Record<string, string>;
   /** Public routes are asked without credentials. */
   anonymous?: boolean;
@@ -91,6 +93,7 @@ export class OracleApi {
   }
 
   #once(path: string, options: RequestOptions, auth: Record<string, string>): Promise<Response> {
+    options.onSent?.();
     return this.fetcher(this.baseUrl + path, {
       method: options.method ?? "GET",
       headers: {

@@ -79,6 +79,17 @@ export class Chat {
   /** Loads the newest history and joins a turn that is under way. */
   async open(isForeign = false): Promise<void> {
     await (isForeign ? this.changed() : this.refetch());
+    await this.#joinRunning(isForeign);
+  }
+
+  /** Reads again for somebody who asks; of what could not be opened, the turn under way too. */
+  async reread(): Promise<void> {
+    const { unread } = this.#model;
+    await this.refetch();
+    if (unread) void this.#joinRunning(false);
+  }
+
+  async #joinRunning(isForeign: boolean): Promise<void> {
     if (this.#closed || this.#running || this.#model.unread) return;
     try {
       const run = await this.#session.readRun();

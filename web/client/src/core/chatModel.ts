@@ -7,6 +7,8 @@ export interface ChatState {
   messages: IMessage[];
   status: ChatStatus;
   isLoading: boolean;
+  /** What could not be read is asked for again by itself; `refetchMessages` does it at once. */
+  isRetrying: boolean;
   error: Error | undefined;
   sendMessageError: Error | undefined;
   run: IRun | undefined;
@@ -58,6 +60,7 @@ export const unopened: ChatModel = {
   view: {
     status: "ready",
     isLoading: true,
+    isRetrying: false,
     error: undefined,
     sendMessageError: undefined,
     run: undefined,

@@ -1,3 +1,4 @@
+import { mayPass } from "./again";
 import {
   begun,
   ended,
@@ -102,7 +103,8 @@ export function reduce(model: ChatModel, action: ChatAction): ChatModel {
       return pageLoaded(model, action);
     case "unread": {
       const unread = asError(action.cause);
-      return { ...withView(model, { isLoading: false, error: unread }), unread };
+      const isRetrying = mayPass(unread);
+      return { ...withView(model, { isLoading: false, isRetrying, error: unread }), unread };
     }
     case "loadingEarlier":
       return withView(model, { isLoadingEarlier: true });
@@ -241,6 +243,7 @@ function pageLoaded(before: ChatModel, { page: told, epoch }: Of<"loaded">): Cha
   const failure = view.isLoading && isWhole && !turn ? page.messages.at(-1)?.error : undefined;
   const next = withView(isWhole ? withTurn(model, { reply: undefined }) : model, {
     isLoading: false,
+    isRetrying: false,
     // What is wrong with a turn stays to be seen.
     error: view.error === unread ? undefined : view.error,
     ...(isThere ? { status: "ready", sendMessageError: undefined } : {}),

@@ -18,7 +18,7 @@ export function humanMessage(content: MessageContent, attachments?: IAttachment[
 /** What an error frame adds to the conversation. */
 export function errorMessage(turnId: string, message: string, createdAt: string): IMessage {
   const id = `${turnId}-error`;
-  return { id, type: "ai", ...failed(id, message), isComplete: true, createdAt };
+  return { id, type: "ai", ...failed(id, message, true), isComplete: true, createdAt };
 }
 
 /** What a component adds to the conversation that belongs to no call of the reply. */

@@ -4,7 +4,14 @@ import { closedState } from "./chatModel";
 import type { OpenChat, OraclesClient } from "./client";
 import { addressOf, configKey, resolveOracle, type OracleConfig } from "./config";
 import { Cell } from "./observable";
-import { isSending, pageOf, type ChatOptions, type ChatSnapshot, type SendMessage } from "./page";
+import {
+  canRetry,
+  isSending,
+  pageOf,
+  type ChatOptions,
+  type ChatSnapshot,
+  type SendMessage,
+} from "./page";
 import { makeShared } from "./shared";
 
 /** A conversation for pages of any framework. */
@@ -48,7 +55,9 @@ export function openChat(client: OraclesClient, options: ChatOptions): OpenedCha
     return {
       ...state,
       error: state.error ?? error,
+      isRetrying: state.isRetrying || (error !== undefined && mayPass(error)),
       isSending: isSending(state),
+      canRetry: canRetry(state),
       isRealTimeConnected: open?.socket.connected.get() ?? false,
       isConfigReady: isReady,
     };
@@ -77,14 +86,16 @@ export function openChat(client: OraclesClient, options: ChatOptions): OpenedCha
     if (why) for (const { fail } of waiting.splice(0)) fail(why);
     show();
   };
-  if (found) {
-    left.push(found.state.subscribe(look));
-    left.push(found.use(() => resolveOracle(gateway ?? "", oracleDid, client.fetch)));
-  }
+  const find = () => resolveOracle(gateway ?? "", oracleDid, client.fetch);
+  if (found) left.push(found.state.subscribe(look), found.use(find));
   look();
 
   return {
-    ...actsOf(client, () => open?.chat),
+    ...actsOf(
+      client,
+      () => open?.chat,
+      async () => found?.reload(find),
+    ),
     get: shown.get,
     subscribe: (listener) => {
       const tell = () => listener(shown.get());

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { until } from "../testkit/oracle";
+import { json, until } from "../testkit/oracle";
 import { FakeOracle } from "../testing/oracle";
 import { createOracles, type OpenedChat } from "./index";
 import { oraclesOn } from "./oracles";
@@ -81,6 +81,17 @@ test("a turn that failed says why, and is asked again", async () => {
   expect(texts(chat).at(-1)).toBe("Clear and cold");
 });
 
+test("a turn that would fail again is not offered again", async () => {
+  const { oracle, open } = start();
+  const chat = open();
+  oracle.respond = () => ({ error: "The filter refused it.", retryable: false });
+  await chat.sendMessage("water");
+  expect(chat.get()).toMatchObject({ status: "error", canRetry: false });
+  oracle.respond = () => ({ error: "The model is busy.", retryable: true });
+  await chat.sendMessage("water");
+  expect(chat.get()).toMatchObject({ status: "error", canRetry: true });
+});
+
 test("what is sent before the gateway has found the oracle goes out when it has", async () => {
   const { oracle, oracles, at, open } = start({});
   const chat = open();
@@ -99,6 +110,24 @@ test("an oracle that the gateway does not know is told, and nobody waits for it"
   await expect(chat.sendMessage("water")).rejects.toThrow("404");
   expect(chat.get().error?.message).toMatch("404");
   await expect(oracles.createSession(at)).rejects.toThrow("404");
+});
+
+test("a gateway that is away is asked again, at once for who does not wait", async () => {
+  const { oracle, open } = start({});
+  let isAway = true;
+  oracle.on("GET", /^\/ixo\/entity\//, () => {
+    if (isAway) throw new TypeError("Failed to fetch");
+    return json({
+      iid_document: { service: [{ type: "oracleService", service_endpoint: oracle.url }] },
+    });
+  });
+  const chat = open();
+  await until(() => chat.get().error !== undefined);
+  expect(chat.get()).toMatchObject({ isRetrying: true, isConfigReady: false });
+  isAway = false;
+  await chat.refetchMessages();
+  await until(() => !chat.get().isLoading);
+  expect(chat.get()).toMatchObject({ isRetrying: false, isConfigReady: true, error: undefined });
 });
 
 test("an entity that names no address is told", async () => {

@@ -1,3 +1,4 @@
+import { isWorthTrying } from "./again";
 import type { ChatState, Multitask } from "./chat";
 import type { ChatPage } from "./client";
 import type { OracleOverrides } from "./config";
@@ -31,6 +32,8 @@ export interface ChatOptions {
 /** What a page shows of a conversation. */
 export interface ChatSnapshot extends ChatState {
   isSending: boolean;
+  /** Something failed, and `retry` may help: not where the oracle would refuse it again. */
+  canRetry: boolean;
   isRealTimeConnected: boolean;
   isConfigReady: boolean;
 }
@@ -44,6 +47,10 @@ export type SendMessage = (
 
 export function isSending({ status }: ChatState): boolean {
   return status === "submitted" || status === "streaming";
+}
+
+export function canRetry({ status, error, sendMessageError }: ChatState): boolean {
+  return status === "error" && isWorthTrying(sendMessageError ?? error);
 }
 
 /** A page by its options, which are read whenever they are needed. */

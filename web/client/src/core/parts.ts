@@ -119,12 +119,23 @@ export function fromStored(steps: StoredMessage[], id: string): IMessage {
   };
 }
 
-/** What a failure is drawn by, in the message of that id. */
-export function failed(id: string, text: string): Pick<IMessage, "content" | "parts"> {
+/** What a failure is drawn by, in the message of that id; one that happens now is read out. */
+export function failed(
+  id: string,
+  text: string,
+  isNow = false,
+): Pick<IMessage, "content" | "parts"> {
   return {
     content: {
       name: "Error",
-      props: { id, args: { message: text }, status: "error", error: text, event: "error" },
+      props: {
+        id,
+        args: { message: text },
+        status: "error",
+        error: text,
+        event: "error",
+        ...(isNow ? { isNow } : {}),
+      },
     },
     parts: [{ type: "error", text }],
   };

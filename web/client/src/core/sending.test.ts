@@ -126,3 +126,103 @@ describe("a message whose answer was lost", () => {
     expect(get()).toMatchObject({ messages: [], status: "error" });
   });
 });
+
+describe("a message whose answer does not begin", () => {
+  const minute = 60_000;
+  const looked = (oracle: FakeOracle) => oracle.requests("GET", /\/run\?requestId=/);
+
+  test("is found at the oracle that has it, and followed by another line", async () => {
+    const { oracle, answers } = slow();
+    oracle.on("GET", /\/run\?requestId=/, ({ path }) =>
+      json({ run: { runId: "run-1", requestId: path.split("=")[1], status: "running" } }),
+    );
+    oracle.on("GET", /^\/runs\/run-1/, (_, signal) =>
+      new Stream(signal)
+        .frame(1, "message", { content: "Yes" })
+        .frame(2, "done", { status: "finished" })
+        .response(),
+    );
+    const { chat, get } = chatWith(oracle);
+    await chat.open();
+    const sent = chat.send("hi");
+    await until(() => answers.length === 1);
+    await vi.advanceTimersByTimeAsync(minute - 1);
+    expect(get().status).toBe("submitted");
+    expect(looked(oracle)).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(1);
+    await sent;
+    expect(texts(get().messages)).toEqual(["hi", "Yes"]);
+    expect(get()).toMatchObject({ status: "ready", sendMessageError: undefined });
+    expect(said(oracle)).toEqual(["hi"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is given back when the oracle does not have it", async () => {
+    const { oracle, answers } = slow();
+    oracle.on("GET", /\/run\?requestId=/, () => json({ run: null }));
+    const { chat, get } = chatWith(oracle);
+    await chat.open();
+    const sent = expect(chat.send("hi")).rejects.toMatchObject({ status: 408 });
+    await until(() => answers.length === 1);
+    await vi.advanceTimersByTimeAsync(minute);
+    await sent;
+    expect(get().status).toBe("error");
+    oracle.streaming("run-1");
+    const again = chat.retry();
+    await until(() => get().status === "streaming");
+    oracle.stream().frame(1, "message", { content: "Yes" }).frame(2, "done").end();
+    await again;
+    expect(texts(get().messages)).toEqual(["hi", "Yes"]);
+  });
+
+  test("is given back when nobody answers at all", async () => {
+    const { oracle, answers } = slow();
+    const never = (signal?: AbortSignal) =>
+      new Promise<Response>((_, reject) =>
+        signal?.addEventListener("abort", () => reject(signal.reason as Error)),
+      );
+    oracle.on("GET", /\/run\?requestId=/, (_, signal) => never(signal));
+    const { chat } = chatWith(oracle);
+    await chat.open();
+    const sent = expect(chat.send("hi")).rejects.toMatchObject({ status: 408 });
+    await until(() => answers.length === 1);
+    await vi.advanceTimersByTimeAsync(2 * minute);
+    await sent;
+    expect(looked(oracle)).toHaveLength(3);
+  });
+
+  test("is waited for where the oracle keeps no runs", async () => {
+    const { oracle, answers } = slow();
+    const { chat, get } = chatWith(oracle);
+    await chat.open();
+    const sent = chat.send("hi");
+    await until(() => answers.length === 1);
+    await vi.advanceTimersByTimeAsync(10 * minute);
+    expect(get().status).toBe("submitted");
+    const stream = new Stream();
+    answers[0]?.(() => stream.response());
+    stream.frame(1, "message", { content: "Yes" }).frame(2, "done").end();
+    await sent;
+    expect(texts(get().messages)).toEqual(["hi", "Yes"]);
+  });
+
+  test("and begins while the oracle is asked for it is followed as it is", async () => {
+    const { oracle, answers } = slow();
+    let tell!: (response: Response) => void;
+    oracle.on("GET", /\/run\?requestId=/, () => new Promise((resolve) => (tell = resolve)));
+    const { chat, get } = chatWith(oracle);
+    await chat.open();
+    const sent = chat.send("hi");
+    await until(() => answers.length === 1);
+    await vi.advanceTimersByTimeAsync(minute);
+    await until(() => looked(oracle).length === 1);
+    let stream!: Stream;
+    answers[0]?.((signal) => (stream = new Stream(signal)).response());
+    await until(() => get().status === "streaming");
+    tell(json({ run: null }));
+    await flush();
+    stream.frame(1, "message", { content: "Yes" }).frame(2, "done").end();
+    await sent;
+    expect(texts(get().messages)).toEqual(["hi", "Yes"]);
+  });
+});

@@ -1,4 +1,4 @@
-import type { OracleApi } from "./api";
+import type { OracleApi, RequestOptions } from "./api";
 import { RequestError } from "./errors";
 import { readEvents } from "./sse";
 
@@ -124,8 +124,12 @@ function guarded(handlers: TurnHandlers): TurnHandlers {
   };
 }
 
-/** How often the oracle is asked whether it has a message whose answer was lost. */
+/** How often the oracle is asked whether it has a message whose answer was lost, and how long each time. */
 const lookUps = 3;
+const lookUpPatience = 10_000;
+
+/** How long the answer to a message may take to begin. Oracles that keep runs begin it at once. */
+const patience = 60_000;
 
 /** Whether a message may have been taken although it failed: the line or a gateway broke. */
 function isLost(cause: unknown): boolean {
@@ -134,26 +138,82 @@ function isLost(cause: unknown): boolean {
     : cause instanceof TypeError; // what fetch says of a line
 }
 
-/** The run of a message whose answer was lost, if the oracle has it. */
+/** Does something that ends with the signal, and by itself after so many milliseconds. */
+async function within<T>(
+  time: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const control = new AbortController();
+  const end = () => control.abort();
+  const timer = setTimeout(end, time);
+  signal.addEventListener("abort", end);
+  try {
+    return await work(control.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** The run of a message whose answer was lost, if the oracle has it; null if it keeps no runs. */
 async function find(
   api: OracleApi,
   sessionId: string,
   requestId: string,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<string | undefined | null> {
   const path = `/sessions/${encodeURIComponent(sessionId)}/run?requestId=${requestId}`;
   for (let attempt = 0; attempt < lookUps && !signal.aborted; attempt++) {
     if (attempt > 0) await delay(attempt - 1, 0, signal);
     try {
-      const { run } = await api.json<{ run: { runId: string; requestId?: string } | null }>(path, {
-        signal,
-      });
+      const { run } = await within(lookUpPatience, signal, (signal) =>
+        api.json<{ run: { runId: string; requestId?: string } | null }>(path, { signal }),
+      );
       return run?.requestId === requestId ? run.runId : undefined;
     } catch (cause) {
-      if (cause instanceof RequestError && isFinal(cause.status)) return undefined;
+      if (cause instanceof RequestError && isFinal(cause.status)) return null;
     }
   }
   return undefined;
+}
+
+/**
+ * Posts what begins a turn. When the answer does not begin for a minute, the oracle is asked whether it has the
+ * message: its run is then followed by another line. Of an oracle that keeps no runs the answer is waited for.
+ */
+async function post(
+  api: OracleApi,
+  path: string,
+  options: RequestOptions & { signal: AbortSignal },
+  look: () => ReturnType<typeof find>,
+): Promise<Response | string> {
+  const { signal } = options;
+  const line = new AbortController();
+  const end = () => line.abort();
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isAnswered = false;
+  const silent = new Promise<string>((join, fail) => {
+    options.onSent = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        void look().then((runId) => {
+          if (runId === null || isAnswered) return;
+          if (runId) join(runId);
+          else fail(new RequestError(408, "The oracle did not take the message in time"));
+          end();
+        });
+      }, patience);
+    };
+  });
+  try {
+    return await Promise.race([api.send(path, { ...options, signal: line.signal }), silent]);
+  } finally {
+    isAnswered = true;
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -171,19 +231,28 @@ export async function sendTurn(
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   const safe = guarded(handlers);
+  const look = () => find(api, sessionId, requestId, signal);
   let response: Response | undefined;
   let runId: string | undefined;
   try {
-    response = await api.send(path, {
-      method: "POST",
-      headers: { "X-Request-Id": requestId },
-      body: { ...body, stream: true },
-      signal,
-    });
-    runId = response.headers.get("X-Run-Id") ?? undefined;
+    const posted = await post(
+      api,
+      path,
+      {
+        method: "POST",
+        headers: { "X-Request-Id": requestId },
+        body: { ...body, stream: true },
+        signal,
+      },
+      look,
+    );
+    if (typeof posted === "string") runId = posted;
+    else {
+      response = posted;
+      runId = response.headers.get("X-Run-Id") ?? undefined;
+    }
   } catch (cause) {
-    runId =
-      !signal.aborted && isLost(cause) ? await find(api, sessionId, requestId, signal) : undefined;
+    if (!signal.aborted && isLost(cause)) runId = (await look()) ?? undefined;
     if (signal.aborted) return "aborted";
     if (!runId) throw cause;
   }

@@ -239,6 +239,7 @@ describe("useChat", () => {
     const { result } = renderHook(() => useChat(chatOptions()), { wrapper: Page });
     expect(Object.keys(result.current).sort()).toEqual([
       "abortStream",
+      "canRetry",
       "chooseVersion",
       "clearError",
       "editMessage",
@@ -248,6 +249,7 @@ describe("useChat", () => {
       "isLoading",
       "isLoadingEarlier",
       "isRealTimeConnected",
+      "isRetrying",
       "isSending",
       "loadEarlier",
       "messages",

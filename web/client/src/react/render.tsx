@@ -16,7 +16,10 @@ type Find = (name: string) => ComponentType<Record<string, unknown>> | undefined
 function renderComponent(part: IComponentMetadata, find: Find): ReactNode {
   const { name, props } = part;
   const mine = find(name);
-  if (!mine && props.event === "error") return <span role="alert">{props.error}</span>;
+  if (!mine && props.event === "error") {
+    // What failed before this page was opened is history.
+    return <span role={props["isNow"] ? "alert" : undefined}>{props.error}</span>;
+  }
   const Component =
     mine ?? (props.isAgAction ? find("AgActionToolCall") : undefined) ?? find("ToolCall");
   if (!Component) return null;

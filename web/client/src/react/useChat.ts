@@ -12,6 +12,7 @@ import { actsOf, type ChatActs } from "../core/acts";
 import { closedState } from "../core/chatModel";
 import type { OpenChat } from "../core/client";
 import {
+  canRetry,
   isSending,
   pageOf,
   type ChatOptions,
@@ -110,7 +111,8 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
     },
     [open, lost],
   );
-  const acts = useMemo(() => actsOf(client, () => open?.chat), [client, open]);
+  const { refetch } = config;
+  const acts = useMemo(() => actsOf(client, () => open?.chat, refetch), [client, open, refetch]);
   const readOne = useCallback<IChatResult<Tools>["readCall"]>(
     (tool, call) => readCall(latest.current.browserTools?.[tool], call),
     [latest],
@@ -120,13 +122,15 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
     () => ({
       ...state,
       error: state.error ?? config.error,
+      isRetrying: state.isRetrying || (config.error !== undefined && lost === undefined),
       isSending: isSending(state),
+      canRetry: canRetry(state),
       isRealTimeConnected: connected,
       isConfigReady: config.isReady,
       sendMessage,
       readCall: readOne,
       ...acts,
     }),
-    [state, connected, config.isReady, config.error, sendMessage, readOne, acts],
+    [state, connected, config.isReady, config.error, lost, sendMessage, readOne, acts],
   );
 }

@@ -1,3 +1,4 @@
+import { mayPass } from "../core/again";
 import type { OracleApi } from "../core/api";
 import { createSession, deleteSession, readSessions, type SessionPage } from "../core/sessions";
 import { useOraclesContext } from "./context";
@@ -41,13 +42,16 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
   const more = useTask();
   const sessions = list.data?.sessions ?? [];
   const total = list.data?.total ?? 0;
+  const error = list.error ?? config.error;
 
   return {
     sessions,
     total,
     isLoading: list.isLoading || config.isLoading,
-    error: list.error ?? config.error,
-    refetch: list.refetch,
+    /** What could not be read is asked for again by itself; `refetch` does it at once. */
+    isRetrying: error !== undefined && mayPass(error),
+    error,
+    refetch: api ? list.refetch : config.refetch,
     isConfigReady: config.isReady,
     hasNextPage: sessions.length < total,
     isFetchingNextPage: more.running,

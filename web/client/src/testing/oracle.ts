@@ -14,6 +14,8 @@ export interface FakeReply {
   reasoning?: string;
   /** The turn fails with this message after what it said. */
   error?: string;
+  /** Whether asking again may help, where the oracle says so. */
+  retryable?: boolean;
 }
 
 /** Decides what the fake oracle says. */
@@ -191,8 +193,9 @@ export class FakeOracle extends FakeNetwork {
       frames.push(["reasoning", { reasoning: "", isComplete: true }]);
     }
     for (const content of text.split(/(?<=\s)/)) frames.push(["message", { content }]);
-    if (reply.error) frames.push(["error", { error: reply.error, message: reply.error }]);
-    frames.push(["done", { status: reply.error ? "failed" : "finished" }]);
+    const { error, retryable } = reply;
+    if (error) frames.push(["error", { error, message: error, retryable }]);
+    frames.push(["done", { status: error ? "failed" : "finished" }]);
     frames.forEach(([event, data], i) => stream.frame(i + 1, event, data));
     stream.end();
     remember();

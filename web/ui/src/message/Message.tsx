@@ -33,13 +33,10 @@ export const Message = memo(function Message({ message, acts, components }: Mess
   );
 });
 
+/** Why a turn failed. It is no alert: a conversation that is opened may have many, and Thread tells new ones. */
 function Failure({ error }: { error?: string }) {
   const labels = useLabels();
-  return (
-    <div className="castalia-notice castalia-bad" role="alert">
-      {error ?? labels.wrong}
-    </div>
-  );
+  return <div className="castalia-notice castalia-bad">{error ?? labels.wrong}</div>;
 }
 
 /** What calls and errors are drawn with where a page says nothing else. */

@@ -7,6 +7,7 @@ import { Hidden } from "../parts/Hidden";
 import { Icon } from "../parts/Icon";
 import { markedAnywhere } from "../parts/marked";
 import { Problem } from "../parts/Problem";
+import { Retrying } from "../parts/Retrying";
 import { Skeleton } from "../parts/Skeleton";
 import { byDay, titleOf, unmarked } from "./sessions";
 import { useFound, type Found } from "./useFound";
@@ -18,7 +19,8 @@ export interface SessionListProps {
   overrides?: OracleOverrides | undefined;
   /** The conversation that is open. */
   current?: string | undefined;
-  onNew: () => void;
+  /** Begins a conversation; why it could not is shown. */
+  onNew: () => void | Promise<void>;
   onOpen: (sessionId: string) => void;
   /** Where a conversation is, so that it opens in another tab too. */
   hrefOf?: (sessionId: string) => string;
@@ -40,10 +42,15 @@ export function SessionList(props: SessionListProps) {
   const isFound = search !== "" && found.search !== "";
   const shown: Found[] = isFound ? found.sessions : list.sessions;
   const isEmpty = shown.length === 0 && !list.isLoading && !found.isSearching;
-  const error = failure || (search && found.error);
+  const unread = list.error && !list.isRetrying ? messageOf(list.error, labels) : "";
+  const error = failure || (search && found.error) || unread;
   const nameOf = (session: Found) => titleOf(session, labels.newConversation);
   const fail = (cause: unknown) => setFailure(messageOf(cause, labels));
 
+  function begin() {
+    setFailure("");
+    props.onNew()?.catch(fail);
+  }
   async function remove(session: Found) {
     setFailure("");
     try {
@@ -58,7 +65,7 @@ export function SessionList(props: SessionListProps) {
   return (
     <aside aria-label={labels.conversations} className="castalia-sessions">
       <div className="castalia-sessions-head">
-        <Button look="primary wide" onClick={props.onNew}>
+        <Button look="primary wide" onClick={begin}>
           <Icon name="plus" /> {labels.newConversation}
         </Button>
         <label className="castalia-search">
@@ -76,10 +83,15 @@ export function SessionList(props: SessionListProps) {
             onChange={(event) => setTyped(event.target.value)}
           />
         </label>
-        <Hidden isStatus>
+        <Hidden role="status">
           {isFound && !found.isSearching && !error && labels.found(found.total)}
         </Hidden>
       </div>
+      <Retrying
+        isOn={list.isRetrying}
+        why={list.error ? messageOf(list.error, labels) : ""}
+        retry={list.refetch}
+      />
       {error && <Problem>{error}</Problem>}
       {byDay(shown, now, labels).map(([day, sessions]) => (
         <section key={day} aria-label={day}>
@@ -121,7 +133,7 @@ export function SessionList(props: SessionListProps) {
       {(list.isLoading || (found.isSearching && shown.length === 0)) && (
         <Skeleton lines={3} label={search ? labels.searching : labels.readingConversations} />
       )}
-      {isEmpty && !error && (
+      {isEmpty && !error && !list.isRetrying && (
         <p className="castalia-soft castalia-centre">{search ? labels.noneFound : labels.none}</p>
       )}
       {isFound

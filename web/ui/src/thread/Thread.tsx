@@ -13,8 +13,10 @@ import { Dots } from "../parts/Dots";
 import { focusEntry } from "../parts/entry";
 import { Hidden } from "../parts/Hidden";
 import { Problem } from "../parts/Problem";
+import { Retrying } from "../parts/Retrying";
 import { Skeleton } from "../parts/Skeleton";
 import { Announcer } from "./Announcer";
+import { insteadOf } from "./instead";
 import { useScroll } from "./useScroll";
 
 export interface ThreadProps {
@@ -25,6 +27,9 @@ export interface ThreadProps {
     | "status"
     | "isSending"
     | "isLoading"
+    | "isRetrying"
+    | "canRetry"
+    | "refetchMessages"
     | "error"
     | "sendMessageError"
     | "hasEarlier"
@@ -63,7 +68,9 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
     status === "submitted",
   );
   // What is wrong with a turn stands in the conversation.
-  const error = chat.sendMessageError ?? (chat.error instanceof TurnError ? undefined : chat.error);
+  const failure = chat.error instanceof TurnError ? chat.error : undefined;
+  const unread = failure ? undefined : chat.error;
+  const error = chat.sendMessageError ?? (chat.isRetrying ? undefined : unread);
   return (
     <div className="castalia-thread">
       <div
@@ -84,7 +91,7 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
             </p>
           )}
           {isLoading && <Skeleton lines={5} label={labels.reading} />}
-          {!isLoading && messages.length === 0 && !isSending && (
+          {!isLoading && messages.length === 0 && !isSending && !unread && (
             <div className="castalia-empty">{empty ?? labels.nothingSaid}</div>
           )}
           <div
@@ -117,8 +124,17 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
             </p>
           )}
           {children}
-          {(error || problem) && <Problem>{error ? messageOf(error, labels) : problem}</Problem>}
-          {status === "error" && (
+          <Retrying
+            isOn={chat.isRetrying}
+            why={unread ? messageOf(unread, labels) : ""}
+            retry={chat.refetchMessages}
+          />
+          {(error || problem) && (
+            <Problem>
+              {error ? `${messageOf(error, labels)} ${insteadOf(error, labels)}`.trim() : problem}
+            </Problem>
+          )}
+          {chat.canRetry && (
             <Button onClick={() => void chat.retry().catch(() => undefined)}>
               {labels.tryAgain}
             </Button>
@@ -134,7 +150,12 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
           onClick={toEnd}
         />
       )}
-      <Announcer messages={messages} busy={isSending} isLoading={isLoading} />
+      <Announcer
+        messages={messages}
+        busy={isSending}
+        isLoading={isLoading}
+        failure={failure?.message ?? ""}
+      />
     </div>
   );
 }
