@@ -81,10 +81,10 @@ func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row fu
 // separator is what stands before an argument of a list of rows, of which one begins at
 // first.
 func separator(at, first int) string {
-	switch {
-	case at == 0:
+	switch at {
+	case 0:
 		return "($"
-	case at == first:
+	case first:
 		return ", ($"
 	}
 	return ", $"

@@ -96,7 +96,7 @@ func (s *Store) bringDue(ctx context.Context, runsBefore time.Time) error {
 
 // bringOne brings back one that is due, or notes why it cannot. It fails when none can be.
 func (s *Store) bringOne(ctx context.Context, session string, now time.Time, f *failures) error {
-	_, err := s.bringBack(ctx, session, false)
+	err := s.bringBack(ctx, session, false)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

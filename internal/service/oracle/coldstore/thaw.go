@@ -17,8 +17,7 @@ import (
 // Thaw brings a session back for somebody who uses it, if it is cold. It stays for as long
 // as one that was used now.
 func (s *Store) Thaw(ctx context.Context, session string) error {
-	_, err := s.bringBack(ctx, session, true)
-	return err
+	return s.bringBack(ctx, session, true)
 }
 
 // ThawRun is Thaw for the session of a run of an owner, if that is cold.
@@ -35,23 +34,23 @@ func (s *Store) ThawRun(ctx context.Context, owner, run string) error {
 	return s.Thaw(ctx, session)
 }
 
-// bringBack reports whether the session was cold.
-func (s *Store) bringBack(ctx context.Context, session string, used bool) (cold bool, err error) {
+// bringBack puts a session that is archived back into the database.
+func (s *Store) bringBack(ctx context.Context, session string, used bool) error {
 	o, ok, err := s.find(ctx, session)
 	if err != nil || !ok {
-		return false, err
+		return err
 	}
 	tables, err := s.open(ctx, o)
 	if err != nil {
 		if now, ok, findErr := s.find(ctx, session); findErr == nil && (!ok || now.id != o.id) {
-			return true, nil // somebody else has brought it back, or deleted it
+			return nil // somebody else has brought it back, or deleted it
 		}
 		if errors.Is(err, oracle.ErrLost) { // to come again later does not help
-			return true, fmt.Errorf("bring back conversation %s: %w", session, err)
+			return fmt.Errorf("bring back conversation %s: %w", session, err)
 		}
-		return true, away(session, fmt.Errorf("bring it back: %w", err))
+		return away(session, fmt.Errorf("bring it back: %w", err))
 	}
-	return true, s.restore(ctx, o, tables, used)
+	return s.restore(ctx, o, tables, used)
 }
 
 const objectColumns = `id, session_id, wrapped_key, size, sealed, bytes, digest, oldest_run_ms`

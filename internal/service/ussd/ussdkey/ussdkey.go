@@ -257,11 +257,9 @@ func (r Request) undoneBy(by Operator, runs bool) error {
 
 // MayUndo reports whether an operator could undo a request as it is now.
 func (s *Service) MayUndo(ctx context.Context, r Request, by Operator) (bool, error) {
-	if r.May(Undone, s.cfg.Now()) != nil || r.undoneBy(by, false) != nil {
-		return false, nil
-	}
-	if by.Owner {
-		return true, nil
+	open := r.May(Undone, s.cfg.Now()) == nil && r.undoneBy(by, false) == nil
+	if !open || by.Owner {
+		return open, nil
 	}
 	runs, err := s.cfg.Runs(ctx, r.Person)
 	return err == nil && r.undoneBy(by, runs) == nil, err

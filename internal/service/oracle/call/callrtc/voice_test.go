@@ -45,7 +45,7 @@ func (l *line) WriteRTP(h *rtp.Header, payload []byte) (int, error) {
 // another one an encoder may make a tenth more.
 func say(t *testing.T, v *voiceTrack, frames int, loud, first bool) {
 	t.Helper()
-	noise := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's noise
+	noise := rand.New(rand.NewPCG(1, 2))
 	pcm := make([]int16, callsound.SpokenFrame)
 	for range frames {
 		for i := range pcm {
