@@ -256,7 +256,7 @@ export function chatTests(world) {
 
     // Who does not wait for a file is told that the message does, and may keep it back.
     held = undefined;
-    await page.route("**/api/fs/upload/*", (route) => (held ??= route));
+    await page.route("**/api/fs/upload/*", (route) => (held ? route.continue() : (held = route)));
     await give("drop", "late.txt", "arrives at last");
     await eventually("it is on its way", () => held);
     const later = page.getByText("Your message goes out when the files are stored.");
@@ -269,11 +269,11 @@ export function chatTests(world) {
     await page.keyboard.press("Enter");
     await later.waitFor();
     await looksRight(page, "a message that waits for its file");
-    await page.unroute("**/api/fs/upload/*");
     await held.continue();
     await answered(page, "You said: and this?");
     await mine.getByText("late.txt").waitFor();
     assert.equal(await page.getByLabel("Your message").inputValue(), "");
+    await page.unroute("**/api/fs/upload/*");
     await close();
   });
 
