@@ -69,7 +69,7 @@ setup-long: ## The same with what only the long run needs: Firefox, WebKit
 # test-long builds it with the race detector, as all packages are here.
 .PHONY: test-go
 test-go: build .bin/versitygw ## Go tests with the race detector on both engines, and whole programs in both shapes
-	$(IN_MEMORY) $(GO) test $(RACE) $(LEAN) -timeout 30m $$($(GO) list ./... | grep -vE '/test/(faults|system)$$')
+	list=$$($(GO) list ./... | grep -vE '/test/(faults|system)$$') && $(IN_MEMORY) $(GO) test $(RACE) $(LEAN) -timeout 30m $$list
 	CASTALIA_BINARY=$(CURDIR)/bin/castalia $(IN_MEMORY) $(GO) test $(LEAN) -timeout 30m -parallel 4 ./test/faults ./test/system
 
 .PHONY: test-web

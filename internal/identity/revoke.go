@@ -20,8 +20,12 @@ const hintRevoked = "identity.revoked"
 // pollInterval bounds how long a node can miss a revocation whose hint was lost.
 const pollInterval = 500 * time.Millisecond
 
-// pollPage is how much of a feed is read at once.
-const pollPage = 10_000
+// pollPage is how much of a feed is read at once, and revokedAtOnce how much of that of
+// revocations, of which there may be a million. Each has to come within readLimit.
+const (
+	pollPage      = 1000
+	revokedAtOnce = 5000
+)
 
 // knownFor is how long what a node has read of the feed is good for. It is the
 // promise that a revocation counts everywhere after a second, also on a node that
@@ -83,9 +87,9 @@ func (s *Service) Load(ctx context.Context) error {
 		if page.err != nil {
 			return page.err
 		}
-		isLast := len(page.news) < pollPage
+		isLast := len(page.news) < revokedAtOnce
 		if !isLast {
-			next = s.readRevoked(ctx, page.news[pollPage-1].Feed)
+			next = s.readRevoked(ctx, page.news[revokedAtOnce-1].Feed)
 		}
 		s.revoked.add(page.news)
 		if isLast {
@@ -110,7 +114,7 @@ func (s *Service) readRevoked(ctx context.Context, after int64) <-chan revokedPa
 		if page.err = s.loadBindings(ctx); page.err == nil {
 			limited, cancel := context.WithTimeout(ctx, readLimit)
 			defer cancel()
-			if page.news, page.err = s.store.Revocations(limited, after, pollPage); page.err != nil {
+			if page.news, page.err = s.store.Revocations(limited, after, revokedAtOnce); page.err != nil {
 				page.err = fmt.Errorf("load revocations: %w", page.err)
 			}
 		}

@@ -149,7 +149,7 @@ type delta struct{ files, bytes, trashFiles, trashBytes, versions, versionBytes 
 
 // apply moves the counters. Beyond the quota, unless it is 0, it fails.
 func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
-	if d == (delta{}) {
+	if d == (delta{}) && quota <= 0 {
 		return nil
 	}
 	var bytes int64

@@ -229,8 +229,11 @@ func keepPair(ctx context.Context, tx sqldb.Querier, collection string, p knowle
 // RemoveInquiry implements inquiry.Store.
 func (s *Store) RemoveInquiry(ctx context.Context, id string, e inquiry.Event) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		var collection string
-		err := tx.QueryRowContext(ctx, `DELETE FROM knowledge_inquiries WHERE id = $1 RETURNING collection`, id).Scan(&collection)
+		var (
+			collection string
+			state      inquiry.State
+		)
+		err := tx.QueryRowContext(ctx, `DELETE FROM knowledge_inquiries WHERE id = $1 RETURNING collection, state`, id).Scan(&collection, &state)
 		if err := absent(err, "question"); err != nil {
 			return err
 		}
@@ -240,8 +243,10 @@ func (s *Store) RemoveInquiry(ctx context.Context, id string, e inquiry.Event) e
 		if err := addEvent(ctx, tx, id, e); err != nil {
 			return err
 		}
-		if err := s.reportSettled(ctx, tx, inquiryReport{collection, id, e.What}, e.At); err != nil {
-			return err
+		if state == inquiry.Waiting { // of others it was told before
+			if err := s.reportSettled(ctx, tx, inquiryReport{collection, id, e.What}, e.At); err != nil {
+				return err
+			}
 		}
 		return touch(ctx, tx, collection, time.Time{})
 	})

@@ -15,6 +15,9 @@ const (
 	// retryAfter is how long one that cannot be opened is left alone by those who bring back
 	// what is due. Whoever opens it tries at once.
 	retryAfter = 24 * time.Hour
+	// awayAfter is the same for one that could not be read for now: the next pass begins with
+	// others, since what the archive refuses for good looks the same.
+	awayAfter = 90 * time.Minute
 	// mostAway is how many may fail for now in a row, before the archive is taken for away.
 	mostAway = 20
 	// mostTold bounds the failures that an error names.
@@ -111,6 +114,9 @@ func (s *Store) bringOne(ctx context.Context, session string, now time.Time, f *
 	default:
 		f.add(err)
 		f.inARow++
+		if err := s.putOff(ctx, session, now.Add(awayAfter)); err != nil {
+			return err
+		}
 	}
 	return pace.Sleep(ctx, between)
 }

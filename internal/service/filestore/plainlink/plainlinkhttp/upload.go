@@ -207,7 +207,7 @@ func whyNot(e *fault.Error) string {
 	switch e.Code {
 	case "link_full":
 		return "links.full"
-	case "quota_exceeded", "storage_full":
+	case "quota_exceeded":
 		return "links.noRoom"
 	case "read_only":
 		return "links.readOnly"

@@ -62,9 +62,8 @@ type Endpoint struct {
 	mux *ice.MultiUDPMuxDefault
 	log *slog.Logger
 	own *addresses
-	// spare is a certificate for the next call, which work makes.
+	// spare is a certificate for the next call.
 	spare chan *certificate
-	work  sync.WaitGroup
 	// knocks counts the addresses of pages, by their owner.
 	knocks *ratelimit.Limiter
 }
@@ -200,7 +199,6 @@ func (e *Endpoint) isOwn(ip net.IP) bool {
 
 // Close releases the port of all calls. The peers are closed before.
 func (e *Endpoint) Close() error {
-	e.work.Wait()
 	if e.mux == nil {
 		return nil
 	}
@@ -236,14 +234,7 @@ const spareFor = 24 * time.Hour
 // Prepare implements call.Endpoint: each call has a certificate of its own. It was made
 // before, while nobody waited, and the one for the next call is begun.
 func (e *Endpoint) Prepare() (call.TransportKey, error) {
-	defer e.work.Go(func() {
-		if c, err := newCertificate(); err == nil { // who needs it finds the error
-			select {
-			case e.spare <- c:
-			default:
-			}
-		}
-	})
+	defer func() { go e.putBy() }()
 	select {
 	case c := <-e.spare:
 		if time.Since(c.made) < spareFor {
@@ -252,6 +243,16 @@ func (e *Endpoint) Prepare() (call.TransportKey, error) {
 	default:
 	}
 	return newCertificate()
+}
+
+// putBy makes a certificate for the next call, if there is none.
+func (e *Endpoint) putBy() {
+	if c, err := newCertificate(); err == nil { // who needs it finds the error
+		select {
+		case e.spare <- c:
+		default:
+		}
+	}
 }
 
 func newCertificate() (*certificate, error) {
