@@ -36,8 +36,8 @@ func ExportName(did string) string { return "castalia-" + did[max(0, len(did)-co
 func (d Deps) exportRoute(tags []string, did []httpserver.Param) httpserver.Route {
 	return httpserver.Route{
 		Method: http.MethodPost, Pattern: "/operator/people/{did}/export", Auth: httpserver.Operator, Tags: tags, Params: did, Stream: true,
-		Summary: "Export somebody",
-		Doc:     "What is kept of them as a tar archive, packed with gzip: conversations with the versions that are not shown and what they thought of answers, calls and where their recordings lie, what plugins remember, app keys, webhooks and links to files without their secrets, collections, and files with their list. Archived conversations are read and stay archived; `lost.json`, the last file, names those that the archive has lost. An archive that ends early is one that failed.",
+		InnerRole: httpserver.Owner, Summary: "Export somebody",
+		Doc: "What is kept of them as a tar archive, packed with gzip: conversations with the versions that are not shown and what they thought of answers, calls and where their recordings lie, what plugins remember, app keys, webhooks and links to files without their secrets, collections, and files with their list. Archived conversations are read and stay archived; `lost.json`, the last file, names those that the archive has lost. An archive that ends early is one that failed.",
 		Replies: []httpserver.Reply{
 			{Status: http.StatusOK, Media: "application/gzip", Doc: "The archive."},
 			{Status: http.StatusForbidden, Doc: "They have a role, and you are no owner."},

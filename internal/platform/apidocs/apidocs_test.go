@@ -294,6 +294,7 @@ func TestOperatorsRoutesSayTheirRole(t *testing.T) {
 		{Method: http.MethodPost, Pattern: "/changes", Auth: httpserver.Operator, Handler: quiet},
 		{Method: http.MethodGet, Pattern: "/secret", Auth: httpserver.Operator, Role: httpserver.Changer, Handler: quiet},
 		{Method: http.MethodPut, Pattern: "/owns", Auth: httpserver.Operator, Role: httpserver.Owner, Handler: quiet},
+		{Method: http.MethodPost, Pattern: "/depends", Auth: httpserver.Operator, InnerRole: httpserver.Owner, Handler: quiet},
 		{Method: http.MethodGet, Pattern: "/mine", Auth: httpserver.Principal, Handler: quiet},
 	}
 	raw, err := apidocs.OpenAPI(apidocs.Options{}, []httpserver.Surface{{Name: "things", Routes: routes}})
@@ -309,7 +310,8 @@ func TestOperatorsRoutesSayTheirRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/looks": "viewer", "/asks": "viewer", "/changes": "operator", "/secret": "operator", "/owns": "owner", "/mine": "",
+		"/looks": "viewer", "/asks": "viewer", "/changes": "operator", "/secret": "operator", "/owns": "owner",
+		"/depends": "owner", "/mine": "",
 	} {
 		for verb, op := range doc.Paths[path] {
 			if op.Role != want {

@@ -110,8 +110,8 @@ func rightOf(sf *httpserver.Surface, auth httpserver.Auth) httpserver.Right {
 	return ""
 }
 
-// rightsOf is what a credential must open for a route, and of operators which role it needs
-// at least: whoever signs a request for it needs to sign no more.
+// rightsOf is what a credential must open for a route, and of operators with which role:
+// whoever signs a request for it needs to sign no more.
 func rightsOf(sf *httpserver.Surface, r *httpserver.Route) map[string]any {
 	said := map[string]any{}
 	right := rightOf(sf, r.Auth)
@@ -119,7 +119,7 @@ func rightsOf(sf *httpserver.Surface, r *httpserver.Route) map[string]any {
 		said["x-right"] = right
 	}
 	if right == httpserver.RightOperator {
-		said["x-role"] = r.LeastRole().String()
+		said["x-role"] = max(r.LeastRole(), r.InnerRole).String()
 	}
 	return said
 }

@@ -74,6 +74,7 @@ type Route struct {
 	Tags            []string
 	Auth            Auth
 	Role            Role // the least of an operators' route; zero: Viewer to read, else Changer
+	InnerRole       Role // the most that the handler itself may ask for, where that is more than Role
 	Asks            bool // changes nothing although it is no GET: viewers may, and it is not audited (ADR 0247)
 	Noted           bool // is audited although it is a GET
 	Params          []Param

@@ -92,7 +92,7 @@ func Surface(d Deps) httpserver.Surface {
 			},
 			{
 				Method: http.MethodGet, Pattern: "/operator/me", Auth: httpserver.Operator, Tags: tags,
-				Summary: "Who you are here", Doc: "The name and role under which this request is served.",
+				InnerRole: httpserver.Owner, Summary: "Who you are here", Doc: "The name and role under which this request is served.",
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Me{}}}, Handler: a.me,
 			},
 			{

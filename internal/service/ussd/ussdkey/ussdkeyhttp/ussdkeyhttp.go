@@ -83,7 +83,7 @@ func Operators(keys *ussdkey.Service) httpserver.Surface {
 	a := operators{keys}
 	routes := []httpserver.Route{
 		{
-			Method: http.MethodGet, Pattern: pathOperators, Summary: "Requests for new keys",
+			Method: http.MethodGet, Pattern: pathOperators, Summary: "Requests for new keys", InnerRole: httpserver.Owner,
 			Doc:     "Those that wait, and those that were approved and can be undone.",
 			Params:  []httpserver.Param{{Name: "all", In: "query", Doc: "true lists the others too"}},
 			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: KeyRequestList{}}}, Handler: a.list,
@@ -92,7 +92,8 @@ func Operators(keys *ussdkey.Service) httpserver.Surface {
 			Method: http.MethodPost, Pattern: pathOperators + "/{id}/approve", Summary: "Bind a new key to a person", Params: idParam,
 			Doc: "Find out who asks first. From then on the new key signs in the name of the person, and whatever the old one signed is refused. " +
 				"Nobody approves what is about themselves; about who has a role here an owner decides.",
-			Replies: replies("it does not wait any more or not long enough, or the key was used for something of its own"), Handler: a.approve,
+			Replies:   replies("it does not wait any more or not long enough, or the key was used for something of its own"),
+			InnerRole: httpserver.Owner, Handler: a.approve,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathOperators + "/{id}/refuse", Summary: "Refuse a request for a new key", Params: idParam,
@@ -100,8 +101,9 @@ func Operators(keys *ussdkey.Service) httpserver.Surface {
 		},
 		{
 			Method: http.MethodPost, Pattern: pathOperators + "/{id}/undo", Summary: "Give a person the key before back", Params: idParam,
-			Doc:     "For mistakes. The new key is nobody's from then on, and cannot be bound again.",
-			Replies: replies("it was not approved, or another key took its place since"), Handler: a.undo,
+			Doc:       "For mistakes. The new key is nobody's from then on, and cannot be bound again.",
+			Replies:   replies("it was not approved, or another key took its place since"),
+			InnerRole: httpserver.Owner, Handler: a.undo,
 		},
 	}
 	for i := range routes {
