@@ -12,6 +12,8 @@ export function keepChooser() {
 
 /** What Playwright gives for the event "filechooser", in a page that remembers. */
 export async function chooserOf(page) {
+  // What asked before, and was given nothing, is not what is waited for.
+  await page.evaluate(() => void (globalThis.castaliaChooser = undefined));
   const field = await page.waitForFunction(() => globalThis.castaliaChooser);
   return {
     async setFiles(files) {

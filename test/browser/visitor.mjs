@@ -140,6 +140,10 @@ export const walks = engine === "chromium" ? [["light", "dark"]] : [["light"], [
 export async function checkLooks(page, name, schemes, sizes, also) {
   for (const colorScheme of schemes) {
     if (schemes.length > 1) await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    if (engine === "chromium") {
+      const isDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
+      assert.equal(isDark, colorScheme === "dark", `${name} is not looked at in ${colorScheme}`);
+    }
     for (const size of sizes) {
       await page.setViewportSize(size);
       await check(page, `${name}, ${colorScheme}, ${size.width}`, colorScheme === schemes[0] ? undefined : ofColours);

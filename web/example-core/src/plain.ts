@@ -15,7 +15,8 @@ const textOf = (part: MessagePart) =>
 chat.subscribe(({ messages, status, error, sendMessageError, canRetry }) => {
   // Why the last turn failed is said below, and not twice.
   const isFailed = status === "error" && !sendMessageError;
-  const drawn = messages.slice(0, isFailed ? -1 : undefined).map(({ type, parts = [] }) => {
+  const isTold = isFailed && messages.at(-1)?.parts?.[0]?.type === "error";
+  const drawn = messages.slice(0, isTold ? -1 : undefined).map(({ type, parts = [] }) => {
     const article = document.createElement("article");
     article.className = type;
     article.textContent = parts.map(textOf).join(" ");

@@ -12,9 +12,10 @@ import {
 } from "react";
 import { messageOf, useLabels } from "./labels";
 import { FileName } from "./parts/Attached";
-import { Button, IconButton } from "./parts/Button";
+import { IconButton } from "./parts/Button";
 import { entryMark } from "./parts/entry";
 import { Hidden } from "./parts/Hidden";
+import { Passing } from "./parts/Passing";
 
 export interface ComposerProps {
   /** What `useChat` gives. */
@@ -83,8 +84,9 @@ export function Composer(props: ComposerProps) {
   const files = attachments?.list ?? [];
   const isStoring = attachments?.isStoring ?? false;
   const isReady = text.trim() !== "" || files.length > 0;
-  // What was sent while files are on their way goes out behind them, unless one fails after that.
-  const [waiting, setWaiting] = useState<{ error: Error | undefined }>();
+  // What was sent while files are on their way goes out behind them: with all of them, and where it was meant to go.
+  const keys = files.map((file) => file.key);
+  const [waiting, setWaiting] = useState<{ keys: string[]; to: typeof chat.sendMessage }>();
   const isWaiting = waiting !== undefined;
   function sendIt() {
     if (!isReady) return;
@@ -101,25 +103,32 @@ export function Composer(props: ComposerProps) {
   useEffect(() => {
     sendNow.current = sendIt;
   });
-  const storeError = attachments?.error;
+  const isWhole =
+    waiting?.to === chat.sendMessage && waiting.keys.every((key) => keys.includes(key));
+  // One that was attached meanwhile belongs to it as well.
+  if (isWhole && waiting.keys.length < keys.length) setWaiting({ ...waiting, keys });
   useEffect(() => {
-    if (!waiting || isStoring || isBusy) return;
+    if (!isWaiting || (isWhole && (isStoring || isBusy))) return;
     // The files are an outside thing: they are stored, or not, from here on.
     // eslint-disable-next-line react-hooks/set-state-in-effect
     setWaiting(undefined);
-    if (!storeError || storeError === waiting.error) sendNow.current();
-  }, [waiting, isStoring, isBusy, storeError]);
+    if (isWhole) sendNow.current();
+  }, [isWaiting, isWhole, isStoring, isBusy]);
 
   function send(event?: FormEvent) {
     event?.preventDefault();
     if (!isReady || isBusy || isWaiting) return;
     if (!isStoring) return sendIt();
-    setWaiting({ error: storeError });
+    setWaiting({ keys, to: chat.sendMessage });
     // The button cannot be pressed any more.
     entry.current?.focus();
   }
   function onKeyDown(event: KeyboardEvent) {
-    if (event.key === "Escape" && isWaiting) setWaiting(undefined);
+    if (event.key === "Escape" && isWaiting) {
+      // It stops nothing else.
+      event.stopPropagation();
+      setWaiting(undefined);
+    }
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
       event.preventDefault();
       send();
@@ -141,7 +150,7 @@ export function Composer(props: ComposerProps) {
       {attachments && (
         <div className={isWaiting ? "castalia-row castalia-soft castalia-later" : undefined}>
           <span role="status">{isWaiting && labels.sendingLater}</span>
-          {isWaiting && <Button onClick={keepBack}>{labels.doNotSend}</Button>}
+          {isWaiting && <Passing onClick={keepBack}>{labels.doNotSend}</Passing>}
         </div>
       )}
       <div className="castalia-composer-row">

@@ -301,9 +301,9 @@ test("a message whose files could not be handed over is given back", async () =>
 /** A page whose files are stored when its test says so. */
 function storing(sendMessage: IChatResult["sendMessage"]) {
   const list = [{ key: "k", filename: "5.png", mimetype: "image/png", progress: 0.5 }];
-  const page = (more: Partial<UseAttachmentsResult>) => (
+  const page = (more: Partial<UseAttachmentsResult>, chat: Partial<IChatResult> = {}) => (
     <Composer
-      chat={{ isSending: false, sendMessage, abortStream: done }}
+      chat={{ isSending: false, sendMessage, abortStream: done, ...chat }}
       attachments={{ ...attachments, list, isStoring: true, ...more }}
     />
   );
@@ -315,7 +315,7 @@ function storing(sendMessage: IChatResult["sendMessage"]) {
   return {
     field,
     taken,
-    become: (more: Partial<UseAttachmentsResult>) => rerender(page(more)),
+    become: (...now: Parameters<typeof page>) => rerender(page(...now)),
     stored,
   };
 }
@@ -366,6 +366,73 @@ test("what waits for a file that cannot be stored is not sent without it", async
   expect(isLater()).toBe(false);
   expect(field).toMatchObject({ value: "rain", readOnly: false });
   expect(sendMessage).not.toHaveBeenCalled();
+});
+
+/** A file that is stored, or half of it. */
+const file = (key: string, progress?: number) => ({
+  key,
+  filename: `${key}.png`,
+  mimetype: "image/png",
+  progress,
+});
+
+test("what waits for its files is not sent without one that was taken away", () => {
+  const sendMessage = vi.fn(done);
+  const { field, become } = storing(sendMessage);
+  fireEvent.keyDown(field, { key: "Enter" });
+  become({ list: [], isStoring: false });
+  expect(isLater()).toBe(false);
+  expect(field).toMatchObject({ value: "rain", readOnly: false });
+  expect(sendMessage).not.toHaveBeenCalled();
+});
+
+test("what waits for its files is not sent without one whose failure was forgotten since", () => {
+  const sendMessage = vi.fn(done);
+  const { field, become } = storing(sendMessage);
+  become({ list: [file("a", 0.5)] });
+  fireEvent.keyDown(field, { key: "Enter" });
+  // What is attached meanwhile is waited for as well.
+  become({ list: [file("a", 0.5), file("b", 0.5)] });
+  become({ list: [file("a", 0.6)], error: new Error("b.png: full") });
+  expect(isLater()).toBe(false);
+  become({ list: [file("a", 0.7), file("c", 0.5)] });
+  become({ list: [file("a"), file("c")], isStoring: false });
+  expect(field.value).toBe("rain");
+  expect(sendMessage).not.toHaveBeenCalled();
+});
+
+test("what waits for its files is not sent to another conversation", () => {
+  const sendMessage = vi.fn(done);
+  const another = vi.fn(done);
+  const { field, become, stored } = storing(sendMessage);
+  fireEvent.keyDown(field, { key: "Enter" });
+  become(stored, { sendMessage: another });
+  expect(isLater()).toBe(false);
+  expect(field).toMatchObject({ value: "rain", readOnly: false });
+  become(stored);
+  expect([...sendMessage.mock.calls, ...another.mock.calls]).toEqual([]);
+});
+
+test("Escape keeps back what waits, and stops no answer that is being written", () => {
+  const abortStream = vi.fn(done);
+  const { field, become } = storing(done);
+  fireEvent.keyDown(field, { key: "Enter" });
+  become({}, { isSending: true, abortStream });
+  fireEvent.keyDown(field, { key: "Escape" });
+  expect(isLater()).toBe(false);
+  expect(abortStream).not.toHaveBeenCalled();
+  fireEvent.keyDown(field, { key: "Escape" });
+  expect(abortStream).toHaveBeenCalledOnce();
+});
+
+test("whoever is on the button of a wait is at the field when it ends by itself", async () => {
+  const sendMessage = vi.fn(done);
+  const { field, become, stored } = storing(sendMessage);
+  fireEvent.keyDown(field, { key: "Enter" });
+  screen.getByText(english.doNotSend).focus();
+  become(stored);
+  expect(document.activeElement).toBe(field);
+  await waitFor(() => expect(sendMessage).toHaveBeenCalledOnce());
 });
 
 test("a message is given back when a page fails to send it", async () => {
@@ -423,13 +490,27 @@ test("what cannot help is not offered, and what to do instead is said", () => {
   expect(screen.getByText(english.tryAgain)).toBeTruthy();
   for (const [status, instead] of [
     [400, english.sayOtherwise],
+    [401, ""],
     [403, english.notAllowed],
-    [404, english.notThere],
+    [404, ""],
     [413, english.tooLarge],
   ] as const) {
     rerender(<Thread chat={refused(new RequestError(status, "No."), false)} />);
-    expect(screen.getByRole("alert").textContent).toBe(`No. ${instead}`);
+    expect(screen.getByRole("alert").textContent).toBe(`No. ${instead}`.trim());
     expect(screen.queryByText(english.tryAgain)).toBeNull();
+  }
+  for (const [status, isLoading, instead] of [
+    [400, false, ""],
+    [401, false, ""],
+    [403, false, english.notAllowed],
+    [404, false, english.notThere],
+    [410, false, english.notThere],
+    [404, true, ""], // it is the oracle that was not found
+    [413, false, ""],
+  ] as const) {
+    const error = new RequestError(status, "No.");
+    rerender(<Thread chat={chatOf(said, { error, isLoading })} />);
+    expect(screen.getByRole("alert").textContent).toBe(`No. ${instead}`.trim());
   }
 });
 

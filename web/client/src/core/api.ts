@@ -12,6 +12,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Told when it goes out: before, a wallet may ask its user for as long as it likes. */
   onSent?: () => void;
+  /** Told when an answer begins, also one after which it goes out again. */
+  onAnswered?: () => void;
   headers?: Record<string, string>;
   /** Public routes are asked without credentials. */
   anonymous?: boolean;
@@ -92,9 +94,13 @@ export class OracleApi {
     };
   }
 
-  #once(path: string, options: RequestOptions, auth: Record<string, string>): Promise<Response> {
+  async #once(
+    path: string,
+    options: RequestOptions,
+    auth: Record<string, string>,
+  ): Promise<Response> {
     options.onSent?.();
-    return this.fetcher(this.baseUrl + path, {
+    const response = await this.fetcher(this.baseUrl + path, {
       method: options.method ?? "GET",
       headers: {
         ...options.headers,
@@ -105,5 +111,7 @@ export class OracleApi {
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
       ...(options.signal ? { signal: options.signal } : {}),
     });
+    options.onAnswered?.();
+    return response;
   }
 }

@@ -3,6 +3,8 @@ export class RequestError extends Error {
   override readonly name: string = "RequestError";
   readonly status: number;
   readonly statusCode: number;
+  /** What the oracle calls it, for programs; pages of another origin are not told. */
+  readonly code: string | undefined;
   readonly requestId: string | undefined;
   readonly retryAfter: number | undefined;
   readonly body: Record<string, unknown>;
@@ -10,12 +12,18 @@ export class RequestError extends Error {
   constructor(
     status: number,
     message: string,
-    details: { body?: Record<string, unknown>; requestId?: string; retryAfter?: number } = {},
+    details: {
+      body?: Record<string, unknown>;
+      code?: string;
+      requestId?: string;
+      retryAfter?: number;
+    } = {},
   ) {
     super(message);
     this.status = status;
     this.statusCode = status;
     this.body = details.body ?? {};
+    this.code = details.code;
     this.requestId = details.requestId;
     this.retryAfter = details.retryAfter;
   }
@@ -73,10 +81,12 @@ export async function errorFrom(response: Response): Promise<RequestError> {
     : typeof said === "string" && said !== ""
       ? said
       : `The oracle answered ${response.status}`;
+  const code = response.headers.get("Castalia-Error");
   const requestId = response.headers.get("X-Request-Id");
   const seconds = Number(response.headers.get("Retry-After"));
   const details = {
     body,
+    ...(code ? { code } : {}),
     ...(requestId ? { requestId } : {}),
     ...(Number.isFinite(seconds) && seconds > 0 ? { retryAfter: seconds } : {}),
   };

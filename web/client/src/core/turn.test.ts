@@ -292,6 +292,82 @@ describe("a message whose answer was lost", () => {
     expect(await turn.end).toBe("aborted");
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  test("and that is given up before it is looked for again ends at once", async () => {
+    // Whoever is asked then never answers: only what was given up ends it.
+    const oracle = losing(offline, offline);
+    const turn = sending(oracle);
+    await until(() => vi.getTimerCount() === 1);
+    oracle.on("GET", /\/run\?requestId=/, () => new Promise(() => undefined));
+    turn.abort.abort();
+    expect(await turn.end).toBe("aborted");
+  });
+});
+
+describe("a message whose token is refused", () => {
+  const minute = 60_000;
+
+  /** An oracle that refuses the first token, and a wallet that signs the next one, when the test says so. */
+  function refusing() {
+    const oracle = new FakeOracle();
+    let refuse!: () => void;
+    let sign!: () => void;
+    let mints = 0;
+    const posts = () => oracle.requests("POST", /./).length;
+    oracle.on("POST", /./, (_, signal) =>
+      posts() === 1
+        ? new Promise((resolve) => (refuse = () => resolve(json({}, 401))))
+        : new Stream(signal).frame(1, "done").response(),
+    );
+    const token = (n: number) => ({ serialized: `t-${n}`, expiresAt: Date.now() + 60 * minute });
+    const keeper = keeperOf({
+      invocation: () =>
+        ++mints === 1
+          ? Promise.resolve(token(1))
+          : new Promise((resolve) => (sign = () => resolve(token(2)))),
+    });
+    const turn = sending(oracle, undefined, keeper);
+    return {
+      oracle,
+      turn,
+      sent: () => until(() => posts() === 1),
+      refuse: () => {
+        refuse();
+        return until(() => mints === 2);
+      },
+      sign: () => sign(),
+    };
+  }
+
+  test("is not given back while a wallet signs another, however long", async () => {
+    const { oracle, turn, ...does } = refusing();
+    oracle.on("GET", /\/run\?requestId=/, () => json({ run: null }));
+    await does.sent();
+    await does.refuse();
+    await vi.advanceTimersByTimeAsync(5 * minute);
+    does.sign();
+    expect(await turn.end).toBe("done");
+    expect(oracle.requests("GET", /./)).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is not given back for what was asked before the refusal", async () => {
+    const { oracle, turn, ...does } = refusing();
+    let tell!: () => void;
+    oracle.on(
+      "GET",
+      /\/run\?requestId=/,
+      () => new Promise((resolve) => (tell = () => resolve(json({ run: null })))),
+    );
+    await does.sent();
+    await vi.advanceTimersByTimeAsync(minute);
+    await until(() => oracle.requests("GET", /./).length === 1);
+    await does.refuse();
+    tell();
+    await vi.advanceTimersByTimeAsync(0);
+    does.sign();
+    expect(await turn.end).toBe("done");
+  });
 });
 
 test("resumeTurn begins at the beginning, without waiting", async () => {

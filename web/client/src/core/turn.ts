@@ -148,6 +148,7 @@ async function within<T>(
   const end = () => control.abort();
   const timer = setTimeout(end, time);
   signal.addEventListener("abort", end);
+  if (signal.aborted) end();
   try {
     return await work(control.signal);
   } finally {
@@ -194,25 +195,28 @@ async function post(
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isAnswered = false;
+  // A refused token is an answer as well: who signs the next one is not timed.
+  const stop = () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  options.onAnswered = stop;
   const silent = new Promise<string>((join, fail) => {
     options.onSent = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
+      const current = (timer = setTimeout(() => {
         void look().then((runId) => {
-          if (runId === null || isAnswered) return;
+          if (runId === null || timer !== current) return;
           if (runId) join(runId);
           else fail(new RequestError(408, "The oracle did not take the message in time"));
           end();
         });
-      }, patience);
+      }, patience));
     };
   });
   try {
     return await Promise.race([api.send(path, { ...options, signal: line.signal }), silent]);
   } finally {
-    isAnswered = true;
-    clearTimeout(timer);
+    stop();
   }
 }
 

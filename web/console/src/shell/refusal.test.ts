@@ -27,11 +27,18 @@ test("bodies of the file store name it themselves", async () => {
   expect(why.code).toBe("link_over");
 });
 
+test("what is wrong inside is called as the body calls it, if it does", async () => {
+  const inside = { "Castalia-Error": "internal" };
+  expect((await refusal(reply(500, { error: "corrupt" }, inside))).code).toBe("corrupt");
+  expect((await refusal(reply(500, { error: "Internal Server Error" }, inside))).code).toBe(
+    "internal",
+  );
+});
+
 test("a list of faults is one sentence, and what is no JSON is told by its status", async () => {
   expect((await refusal(reply(400, { message: ["a is empty", "b is long"] }))).said).toBe(
     "a is empty; b is long",
   );
-  expect((await refusal(new Response("<html>", { status: 502 }))).said).toBe(
-    "The server answered 502",
-  );
+  const silent = await refusal(new Response("<html>", { status: 502 }));
+  expect([silent.said, silent.message]).toEqual(["", "The server answered 502"]);
 });

@@ -7,11 +7,12 @@ const header = "Castalia-Error";
 export class Refusal extends Error {
   constructor(
     readonly status: number,
-    /** What the server itself said. */
+    /** What the server itself said, if it said something. */
     readonly said: string,
     readonly code = "",
   ) {
-    super(explained({ status, code, message: said }));
+    const why = explained({ status, code, message: said });
+    super(why || say("shell.serverAnswered", { status: String(status) }));
   }
 }
 
@@ -26,11 +27,8 @@ export function refusalOf(reply: Response, body: unknown): Refusal {
   const said = Array.isArray(message) ? message.map(String).join("; ") : message;
   // Bodies of files name it too; elsewhere the member is the name of the status.
   const named = typeof error === "string" && /^[a-z_]+$/.test(error) ? error : "";
-  return new Refusal(
-    reply.status,
-    typeof said === "string" && said
-      ? said
-      : say("shell.serverAnswered", { status: String(reply.status) }),
-    reply.headers.get(header) ?? named,
-  );
+  const word = reply.headers.get(header) ?? "";
+  // What is wrong inside has one name there; the body may say more.
+  const code = word && word !== "internal" ? word : named || word;
+  return new Refusal(reply.status, typeof said === "string" ? said : "", code);
 }

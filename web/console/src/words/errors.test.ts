@@ -8,7 +8,18 @@ const { errors } = JSON.parse(readFileSync(file, "utf8")) as { errors: Record<st
 test("a failure is said by its code, in words of the language files", () => {
   const message = "the link is over: it is used up";
   expect(inWords({ status: 403, code: "link_over", message })).toBe(errors["link_over"]);
-  expect(inWords({ code: "call_limit", message })).toBe(errors["call_limit"]);
+  expect(inWords({ code: "call_ended", message })).toBe(errors["call_ended"]);
+});
+
+test("one by which the server means several things is said with what it said", () => {
+  const said = (message: string) => inWords({ status: 403, code: "has_role", message });
+  expect(said("They are an operator here: an owner may export them")).toBe(
+    `${errors["has_role"]} The server says: They are an operator here: an owner may export them`,
+  );
+  expect(said("")).toBe(errors["has_role"]);
+  expect(inWords({ code: "call_limit", message: "All lines are busy" })).toBe(
+    `${errors["call_limit"]} The server says: All lines are busy`,
+  );
 });
 
 test("one without words of its own is said by its kind, with what the server said", () => {

@@ -86,6 +86,23 @@ const codes: Record<string, Key> = {
   throttled: "errors.throttled",
 };
 
+/** Those by which the server means one of several things, or says what to do in more words: it is heard, too. */
+const withDetail = new Set<string | undefined>([
+  "bad_path",
+  "call_limit",
+  "collection_exists",
+  "expired",
+  "folder_too_large",
+  "has_role",
+  "name_taken",
+  "own_role",
+  "owner_needed",
+  "quota_exceeded",
+  "too_many_app_keys",
+  "too_many_collections",
+  "webhook_address",
+]);
+
 function kindOf(status: number): Key {
   if (status === 502) return "errors.unavailable";
   return kinds[status] ?? (status >= 500 ? "errors.internal" : "errors.invalid");
@@ -94,8 +111,8 @@ function kindOf(status: number): Key {
 /** A failure in the reader's language. What has no words of its own is told as the server says it, too. */
 export function inWords({ status, code, message }: Failure): string {
   const own = code !== undefined && Object.hasOwn(codes, code) ? codes[code] : undefined;
-  if (own) return say(own);
-  if (status === undefined) return message;
-  const text = say(kindOf(status));
-  return message ? say("errors.says", { text, detail: message }) : text;
+  if (!own && status === undefined) return message;
+  const text = say(own ?? kindOf(status ?? 0));
+  const isHeard = message !== "" && (!own || withDetail.has(code));
+  return isHeard ? say("errors.says", { text, detail: message }) : text;
 }

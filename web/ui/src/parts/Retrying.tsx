@@ -1,7 +1,5 @@
-import { useLayoutEffect, useRef } from "react";
 import { useLabels } from "../labels";
-import { Button } from "./Button";
-import { focusEntry } from "./entry";
+import { Passing } from "./Passing";
 
 /**
  * Says that what could not be read is tried again by itself, and why: politely, since nobody has to
@@ -12,23 +10,11 @@ export function Retrying(props: { isOn: boolean; why: string; retry: () => Promi
   return (
     <div className={props.isOn ? "castalia-notice castalia-row" : undefined}>
       <span role="status">{props.isOn && `${props.why} ${labels.retrying}`}</span>
-      {props.isOn && <RetryNow retry={props.retry} />}
+      {props.isOn && (
+        <Passing onClick={() => void props.retry().catch(() => undefined)}>
+          {labels.retryNow}
+        </Passing>
+      )}
     </div>
-  );
-}
-
-function RetryNow({ retry }: { retry: () => Promise<void> }) {
-  const place = useRef<HTMLSpanElement>(null);
-  useLayoutEffect(() => {
-    const mine = place.current;
-    // It goes when the line is back; what is next is written below.
-    return () => {
-      if (mine?.contains(document.activeElement)) focusEntry();
-    };
-  }, []);
-  return (
-    <span ref={place}>
-      <Button onClick={() => void retry().catch(() => undefined)}>{useLabels().retryNow}</Button>
-    </span>
   );
 }

@@ -71,6 +71,8 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
   const failure = chat.error instanceof TurnError ? chat.error : undefined;
   const unread = failure ? undefined : chat.error;
   const error = chat.sendMessageError ?? (chat.isRetrying ? undefined : unread);
+  // Before the oracle is found, nothing of the conversation is read.
+  const failed = chat.sendMessageError ? "sending" : isLoading ? "finding" : "reading";
   return (
     <div className="castalia-thread">
       <div
@@ -131,7 +133,9 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
           />
           {(error || problem) && (
             <Problem>
-              {error ? `${messageOf(error, labels)} ${insteadOf(error, labels)}`.trim() : problem}
+              {error
+                ? `${messageOf(error, labels)} ${insteadOf(failed, error, labels)}`.trim()
+                : problem}
             </Problem>
           )}
           {chat.canRetry && (

@@ -41,8 +41,8 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
   // It comes while the first page is read, and is there when it is wanted.
   useEffect(() => void loadConversation().catch(() => undefined), []);
 
-  /** Begins a conversation, and tells whether there is one. */
-  async function start(text = ""): Promise<boolean> {
+  /** Begins a conversation, and tells whether there is one, or why not. */
+  async function begin(text = ""): Promise<boolean> {
     if (starting.current) return false;
     starting.current = true;
     try {
@@ -52,15 +52,20 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
       setError("");
       return true;
     } catch (cause) {
-      setError(messageOf(cause));
-      return false;
+      throw new Error(messageOf(cause), { cause });
     } finally {
       starting.current = false;
     }
   }
-  const begin = useRef(start);
+  /** Begins one from the welcome, which says why not. */
+  const start = (text = "") =>
+    begin(text).catch((cause: Error) => {
+      setError(cause.message);
+      return false;
+    });
+  const startNow = useRef(start);
   useEffect(() => {
-    begin.current = start;
+    startNow.current = start;
   });
   // A question to the user, and who waits for the answer.
   const [doomed, setDoomed] = useState<{ title: string; answer: (isMeant: boolean) => void }>();
@@ -82,7 +87,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
     // eslint-disable-next-line react-hooks/exhaustive-deps -- what it calls is new with every render
   }, [reads, isLost, list.sessions.length]);
   useEffect(() => {
-    if (isNew && isConfigReady) void begin.current();
+    if (isNew && isConfigReady) void startNow.current();
   }, [isNew, isConfigReady]);
 
   const classes = ["chat"];
@@ -95,7 +100,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
         oracleDid={serviceDid}
         overrides={here}
         current={sessionId}
-        onNew={() => void start()}
+        onNew={async () => void (await begin())}
         onOpen={(id) => go(addressOf(id))}
         hrefOf={(id) => href(addressOf(id))}
         onDelete={remove}
@@ -136,9 +141,9 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
         <section className="welcome" aria-label={say("chat.start")}>
           <h1>{say("chat.ask", { name })}</h1>
           <p className="soft">{say("chat.what")}</p>
-          {(error || list.error || sample?.error) && (
+          {(error || sample?.error) && (
             <p role="alert" className="notice bad" dir="auto">
-              {error || sample?.error || messageOf(list.error)}
+              {error || sample?.error}
             </p>
           )}
           <Opening onSay={start} />

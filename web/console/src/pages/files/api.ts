@@ -2,7 +2,6 @@ import { fileToken, type Session } from "../../identity/session";
 import { Refusal, refusal } from "../../shell/refusal";
 import { namePatterns } from "./found";
 import type { Onto } from "./transfer";
-import { say } from "../../words";
 
 export interface FileRecord {
   id: string;
@@ -123,10 +122,6 @@ const at = encodeURIComponent;
 /** Asks for the first bytes, where a limit is given. */
 function first(limit: number | undefined): Record<string, string> {
   return limit === undefined ? {} : { Range: `bytes=0-${limit - 1}` };
-}
-
-function answered(status: number): string {
-  return say("shell.serverAnswered", { status: String(status) });
 }
 
 /** Whether a file is at a path, or below it. */
@@ -281,7 +276,7 @@ export class Files {
       }
       for (const { id, ok, status, error } of results) {
         if (ok) out.done.push(id);
-        else out.failed ??= new FilesError(status, error ?? answered(status));
+        else out.failed ??= new FilesError(status, error ?? "");
       }
     }
     return out;
