@@ -122,6 +122,9 @@ export async function check(page, name, rules) {
   await fits(page, name);
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(readFileSync(axePath, "utf8"));
   const found = await page.evaluate(async (runOnly) => {
+    // A colour on its way to another is neither.
+    const passing = document.getAnimations().filter((a) => Number.isFinite(a.effect?.getComputedTiming().endTime));
+    await Promise.allSettled(passing.map((a) => a.finished));
     const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) });
     return violations
       .filter((v) => v.impact === "serious" || v.impact === "critical")
