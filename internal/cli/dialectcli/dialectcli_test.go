@@ -16,6 +16,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/cli/dialectcli"
 	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
 func run(t *testing.T, args ...string) (string, error) {
@@ -66,9 +67,13 @@ func TestARecordingIsMaskedAndReplays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"48213", "726770792", "233443", "Ann"} {
-		if strings.Contains(string(written)+told.String(), secret) {
-			t.Errorf("%s is in %s", secret, written)
+	all := string(written) + told.String()
+	if found := ussdtest.Leak(all, "48213"); found != "" {
+		t.Errorf("the PIN is told: %s", found)
+	}
+	for _, secret := range []string{"726770792", "233443", "Ann"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("%s is in %s", secret, all)
 		}
 	}
 	shipped, err := run(t, "dialect", "show", "advanta")

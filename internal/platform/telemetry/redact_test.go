@@ -94,8 +94,8 @@ func TestLoggerRedacts(t *testing.T) {
 		"key":            slog.String("access_token", "hunter2"),
 		"camel case":     text("accessToken", "hunter2"),
 		"header":         text("Authorization", "hunter2"),
-		"pin":            slog.Int("pin", 31337),
-		"user pin":       text("userPin", "31337"),
+		"pin":            slog.Int("pin", 313378423),
+		"user pin":       text("userPin", "313378423"),
 		"structure":      slog.Any("credentials", leaky{"hunter2"}),
 		"api key":        slog.String("api_key", "hunter2"),
 		"secret type":    slog.Any("x", config.Secret("hunter2")),
@@ -115,7 +115,7 @@ func TestLoggerRedacts(t *testing.T) {
 			log := telemetry.NewLogger(&out, telemetry.Config{Format: format})
 			log.LogAttrs(t.Context(), slog.LevelInfo, "call from "+number, attr)
 			log.With(attr).WithGroup("g").With(attr).LogAttrs(t.Context(), slog.LevelInfo, "x", attr)
-			for _, secret := range []string{"hunter2", "31337", "12345601", "123456"} {
+			for _, secret := range []string{"hunter2", "313378423", "12345601", "7123456"} {
 				if strings.Contains(out.String(), secret) {
 					t.Errorf("%s, %s: %q is in the log: %s", name, format, secret, out.String())
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
 // TestARefusalIsExplained to who connects a gateway: the log names the field and
@@ -55,10 +56,8 @@ func TestARefusalIsExplained(t *testing.T) {
 			if strings.Contains(line, `"msg":"ussd request refused"`) {
 				found = line
 			}
-			for _, secret := range []string{"70382", "971230001", "0971230001"} {
-				if strings.Contains(line, secret) {
-					t.Errorf("the log tells %s: %s", secret, line)
-				}
+			if ussdtest.Leak(line, "70382") != "" || strings.Contains(line, "971230001") {
+				t.Errorf("the log tells a secret: %s", line)
 			}
 		}
 		dialect := strings.TrimSuffix(strings.TrimPrefix(tc.path, "/"), "/events")
@@ -71,7 +70,7 @@ func TestARefusalIsExplained(t *testing.T) {
 			told.Refusals[0].Count != 1 ||
 			told.Refusals[0].Dialect != dialect || told.Refusals[0].Field != tc.field ||
 			!strings.Contains(told.Refusals[0].Rule, tc.rule) ||
-			strings.Contains(list.body, "70382") || strings.Contains(list.body, "97123") {
+			ussdtest.Leak(list.body, "70382") != "" || strings.Contains(list.body, "971230001") {
 			t.Errorf("%s %s: the operator reads %s", tc.path, tc.body, list.body)
 		}
 		if !strings.Contains(found, `"level":"INFO"`) || !strings.Contains(found, `"field":"`+tc.field+`"`) ||
