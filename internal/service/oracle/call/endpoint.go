@@ -23,6 +23,8 @@ type Endpoint interface {
 type TransportKey interface {
 	// Fingerprint is "sha-256 AB:CD:…", in upper case.
 	Fingerprint() string
+	// Close gives up what was prepared for the first peer, if none took it.
+	Close()
 }
 
 // ICEServer is a relay, as browsers want it described.

@@ -22,6 +22,9 @@ const maxPeers = 64
 // its peer.
 const maxOffers = 256
 
+// settling is how long what nobody waits for leaves the processor to a call that connects.
+const settling = 20 * time.Millisecond
+
 // writeTime bounds what is written when a call ends.
 const writeTime = 10 * time.Second
 
@@ -342,10 +345,13 @@ func (l *live) connected() {
 	}
 	l.s.work.Go(func() {
 		began := time.Now()
-		for !l.activate(began) {
+		for wait := settling; ; wait = l.s.cfg.Look { // the store is away for a moment
 			select {
-			case <-time.After(l.s.cfg.Look): // the store is away for a moment
+			case <-time.After(wait):
 			case <-l.done:
+				return
+			}
+			if l.activate(began) {
 				return
 			}
 		}
@@ -410,6 +416,7 @@ func (l *live) end(reason Reason) {
 		if peer != nil {
 			l.close(peer)
 		}
+		l.key.Close()
 		if _, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Ended, reason, time.Now()); err != nil &&
 			!fault.Is(err, fault.NotFound) {
 			l.log.Warn("the end of a call could not be stored; it is swept", slog.String("event", "call.end_failed"), slog.Any("error", err))

@@ -136,7 +136,7 @@ type View struct {
 }
 
 // Create makes a pending call on this node, standing on the principal's credential.
-func (s *Service) Create(ctx context.Context, who identity.Principal, q Request) (View, error) {
+func (s *Service) Create(ctx context.Context, who identity.Principal, q Request) (_ View, err error) {
 	if err := s.reserve(); err != nil {
 		return View{}, err
 	}
@@ -145,6 +145,11 @@ func (s *Service) Create(ctx context.Context, who identity.Principal, q Request)
 	if err != nil {
 		return View{}, fmt.Errorf("prepare call: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			key.Close()
+		}
+	}()
 	agreement, public, err := callframe.NewAgreement()
 	if err != nil {
 		return View{}, err

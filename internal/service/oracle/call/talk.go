@@ -216,7 +216,13 @@ func (t *talk) greet() {
 	}
 	t.caption("greeting", text, true)
 	if voice == nil {
-		t.done.Go(func() { _ = t.speaker.Add(t.ctx, greetingTone()) }) // unsaid when the call ends first
+		t.done.Go(func() {
+			select {
+			case <-time.After(settling):
+				_ = t.speaker.Add(t.ctx, greetingTone()) // unsaid when the call ends first
+			case <-t.ctx.Done():
+			}
+		})
 	}
 }
 

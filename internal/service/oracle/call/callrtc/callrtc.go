@@ -222,19 +222,59 @@ type certificate struct {
 	cert        webrtc.Certificate
 	fingerprint string
 	made        time.Time
+
+	mu sync.Mutex
+	// early gets the connection of the first peer, or nil; it is nil when that was taken.
+	early chan *webrtc.PeerConnection
 }
 
 // Fingerprint implements call.TransportKey.
 func (c *certificate) Fingerprint() string { return c.fingerprint }
+
+// Close implements call.TransportKey.
+func (c *certificate) Close() {
+	if pc := c.take(); pc != nil {
+		_ = pc.GracefulClose()
+	}
+}
+
+// take returns the connection that was made ahead, once. There may be none.
+func (c *certificate) take() *webrtc.PeerConnection {
+	c.mu.Lock()
+	early := c.early
+	c.early = nil
+	c.mu.Unlock()
+	if early == nil {
+		return nil
+	}
+	return <-early
+}
 
 // spareFor is how long a certificate may wait for its call. The library lets one live for
 // a month.
 const spareFor = 24 * time.Hour
 
 // Prepare implements call.Endpoint: each call has a certificate of its own. It was made
-// before, while nobody waited, and the one for the next call is begun.
+// before, while nobody waited, and the one for the next call is begun. While the call is
+// stored and its page makes an offer, our end is opened and finds its own addresses.
 func (e *Endpoint) Prepare() (call.TransportKey, error) {
-	defer func() { go e.putBy() }()
+	c, err := e.certificate()
+	if err != nil {
+		return nil, err
+	}
+	c.early = make(chan *webrtc.PeerConnection, 1)
+	go func(early chan<- *webrtc.PeerConnection) {
+		pc, err := e.connect(c, 1)
+		if err != nil {
+			pc = nil // who needs it finds the error
+		}
+		early <- pc
+		e.putBy()
+	}(c.early)
+	return c, nil
+}
+
+func (e *Endpoint) certificate() (*certificate, error) {
 	select {
 	case c := <-e.spare:
 		if time.Since(c.made) < spareFor {
@@ -243,6 +283,13 @@ func (e *Endpoint) Prepare() (call.TransportKey, error) {
 	default:
 	}
 	return newCertificate()
+}
+
+// connect opens our end of a connection; ahead is 1 to find our addresses at once.
+func (e *Endpoint) connect(c *certificate, ahead uint8) (*webrtc.PeerConnection, error) {
+	return e.api.NewPeerConnection(webrtc.Configuration{
+		Certificates: []webrtc.Certificate{c.cert}, ICECandidatePoolSize: ahead,
+	})
 }
 
 // putBy makes a certificate for the next call, if there is none.

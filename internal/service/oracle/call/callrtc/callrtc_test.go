@@ -176,6 +176,7 @@ func open(t testing.TB, e *Endpoint) call.Peer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(key.Close)
 	p, err := e.Open(call.PeerSpec{Key: key, Remote: key.Fingerprint(), Listener: nobody{}})
 	if err != nil {
 		t.Fatal(err)
@@ -334,10 +335,12 @@ func TestCertificatesAreOfOneCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(a.Close)
 	b, err := e.Prepare()
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(b.Close)
 	if a.Fingerprint() == b.Fingerprint() || !strings.HasPrefix(a.Fingerprint(), "sha-256 ") || len(a.Fingerprint()) != 8+95 {
 		t.Errorf("%s and %s", a.Fingerprint(), b.Fingerprint())
 	}

@@ -70,9 +70,11 @@ func (e *Endpoint) Open(s call.PeerSpec) (_ call.Peer, err error) {
 	if !ok {
 		return nil, errors.New("the transport key is of another endpoint")
 	}
-	pc, err := e.api.NewPeerConnection(webrtc.Configuration{Certificates: []webrtc.Certificate{key.cert}})
-	if err != nil {
-		return nil, fmt.Errorf("make peer: %w", err)
+	pc := key.take()
+	if pc == nil {
+		if pc, err = e.connect(key, 0); err != nil {
+			return nil, fmt.Errorf("make peer: %w", err)
+		}
 	}
 	defer func() {
 		if err != nil {

@@ -26,6 +26,7 @@ func Bare(t testing.TB, kind call.Type) *Page {
 	other, err := webrtc.NewAPI(webrtc.WithSettingEngine(settings),
 		webrtc.WithMediaEngine(media)).NewPeerConnection(webrtc.Configuration{})
 	must(t, err)
+	p.other = other
 	t.Cleanup(func() {
 		_ = other.GracefulClose()
 		p.work.Wait()
@@ -74,9 +75,12 @@ func Bare(t testing.TB, kind call.Type) *Page {
 	return p
 }
 
-// Hang closes the page's end.
+// Hang closes the page's end, and the other end of a bare pair.
 func (p *Page) Hang() {
 	_ = p.PC.GracefulClose()
+	if p.other != nil {
+		_ = p.other.GracefulClose()
+	}
 	if p.Socket != nil {
 		p.Socket.Ask(p.t, "call_end", map[string]any{"callId": p.Call.CallID})
 	}

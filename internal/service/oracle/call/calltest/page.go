@@ -39,6 +39,7 @@ type Page struct {
 	Socket  *Socket
 	Call    callhttp.Body
 	PC      *webrtc.PeerConnection
+	other   *webrtc.PeerConnection // of a bare pair
 	Channel *webrtc.DataChannel
 
 	// Framed is set for calls with a frame layer.
