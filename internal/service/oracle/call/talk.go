@@ -101,52 +101,8 @@ func (t *talk) say(pcm []int16, first bool) {
 	}
 }
 
-// The frames of the data channel to the page.
-type (
-	helloFrame struct {
-		Type   string      `json:"type"`
-		CallID string      `json:"callId"`
-		Speech SpeechState `json:"speech"`
-	}
-	captionFrame struct {
-		Type  string `json:"type"`
-		ID    string `json:"id"`
-		Role  string `json:"role"`
-		Text  string `json:"text"`
-		Final bool   `json:"final"`
-		// Seen says that the oracle looked at the caller's picture with it.
-		Seen bool `json:"seen,omitempty"`
-	}
-	stateFrame struct {
-		Type  string `json:"type"`
-		State string `json:"state"`
-	}
-	pongFrame struct {
-		Type string `json:"type"`
-		T    any    `json:"t,omitempty"`
-	}
-	errorFrame struct {
-		Type    string `json:"type"`
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	recordingFrame struct {
-		Type    string         `json:"type"`
-		State   RecordingState `json:"state"`
-		Path    string         `json:"path,omitempty"`
-		Message string         `json:"message,omitempty"`
-	}
-	byeFrame struct {
-		Type   string `json:"type"`
-		Reason Reason `json:"reason"`
-	}
-)
-
 // SpeechState tells which halves of speech a deployment has.
-type SpeechState struct {
-	STT bool `json:"stt"`
-	TTS bool `json:"tts"`
-}
+type SpeechState = callsignal.SpeechState
 
 // attach goes on with a peer whose data channel is open.
 func (t *talk) attach(peer Peer) {
@@ -157,12 +113,12 @@ func (t *talk) attach(peer Peer) {
 	t.greeted = true
 	state := t.state
 	t.mu.Unlock()
-	t.send(helloFrame{
+	t.send(callsignal.HelloFrame{
 		Type: "hello", CallID: t.l.rec.ID, Speech: SpeechState{STT: t.l.s.hearing() != nil, TTS: t.l.s.voice() != nil},
 	})
-	t.send(stateFrame{Type: "state", State: state})
+	t.send(callsignal.StateFrame{Type: "state", State: state})
 	if r := t.l.recorder; r.on() {
-		t.send(recordingFrame{Type: "recording", State: RecordingOn, Path: r.place.Path})
+		t.send(callsignal.RecordingFrame{Type: "recording", State: string(RecordingOn), Path: r.place.Path})
 	}
 	if greet {
 		t.greet()
@@ -189,7 +145,7 @@ func (t *talk) warn() {
 
 // notRecorded tells the page that the recording has ended before the call.
 func (t *talk) notRecorded(why string) {
-	t.send(recordingFrame{Type: "recording", State: RecordingFailed, Message: why})
+	t.send(callsignal.RecordingFrame{Type: "recording", State: string(RecordingFailed), Message: why})
 	t.caption("unrecorded", "This call is no longer recorded: "+why, true)
 }
 
@@ -244,7 +200,7 @@ const maxCaption = 2500
 
 // caption shows what the oracle says.
 func (t *talk) caption(id, text string, final bool) {
-	t.send(captionFrame{Type: "caption", ID: id, Role: "assistant", Text: captionText(text), Final: final})
+	t.send(callsignal.CaptionFrame{Type: "caption", ID: id, Role: "assistant", Text: captionText(text), Final: final})
 }
 
 func captionText(text string) string {
@@ -255,7 +211,7 @@ func captionText(text string) string {
 }
 
 func (t *talk) trouble(code, message string) {
-	t.send(errorFrame{Type: "error", Code: code, Message: message})
+	t.send(callsignal.ErrorFrame{Type: "error", Code: code, Message: message})
 }
 
 func (t *talk) enter(state string) {
@@ -264,12 +220,12 @@ func (t *talk) enter(state string) {
 	t.state = state
 	t.mu.Unlock()
 	if changed {
-		t.send(stateFrame{Type: "state", State: state})
+		t.send(callsignal.StateFrame{Type: "state", State: state})
 	}
 }
 
 // bye tells the page that the call ends.
-func (t *talk) bye(reason Reason) { t.send(byeFrame{Type: "bye", Reason: reason}) }
+func (t *talk) bye(reason Reason) { t.send(callsignal.ByeFrame{Type: "bye", Reason: string(reason)}) }
 
 // interrupt stops the oracle's voice and its work on the answer.
 func (t *talk) interrupt() {
@@ -311,7 +267,7 @@ func (t *talk) message(data []byte) {
 	case "interrupt":
 		t.interrupt()
 	case "ping":
-		t.send(pongFrame{Type: "pong", T: m.T})
+		t.send(callsignal.PongFrame{Type: "pong", T: m.T})
 	}
 }
 
@@ -350,7 +306,7 @@ func (t *talk) answer(text string) {
 	picture := t.look(ctx)
 	reply, err := t.ask(ctx, Question{Text: text, Picture: picture})
 	// Shown once it is kept: who hangs up then finds it in the session.
-	t.send(captionFrame{
+	t.send(callsignal.CaptionFrame{
 		Type: "caption", ID: oracle.NewID(), Role: "user", Text: captionText(text), Final: true, Seen: picture != nil,
 	})
 	if err != nil {

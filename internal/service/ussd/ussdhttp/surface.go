@@ -126,6 +126,7 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.svc.Deadline())
 	got := make(chan outcome, 1)
 	go func() {
+		deepen(0)
 		defer func() {
 			if v := recover(); v != nil {
 				a.log.ErrorContext(ctx, "hop panicked", slog.String("event", "ussd.panicked"), slog.Any("panic", v),
@@ -149,6 +150,16 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 	case <-time.After(200 * time.Millisecond):
 		return ussd.Answer{}, fault.New(fault.Timeout, "The answer took too long.")
 	}
+}
+
+// deepen grows the stack of a new goroutine at once, while there is nothing on it. A hop
+// needs more than a goroutine begins with, and every doubling on the way down would copy
+// the frames so far.
+//
+//go:noinline
+func deepen(at int) byte {
+	var room [8 << 10]byte
+	return room[at]
 }
 
 type outcome struct {
