@@ -21,7 +21,7 @@ export function Oracle({ server }: { server: string }) {
       <button onClick={() => setBroken(true)}>Break</button>
       <Caught>{isBroken && <Orphan />}</Caught>
       <OraclesProvider key={wallet?.oracleDid ?? ""} {...(wallet?.provider ?? nobody)}>
-        {wallet ? <Conversation server={server} wallet={wallet} /> : <Empty />}
+        {wallet ? <Conversation server={server} wallet={wallet} /> : <Empty server={server} />}
       </OraclesProvider>
     </StrictMode>
   );
@@ -36,8 +36,9 @@ const nobody: OraclesProviderProps = {
 };
 
 /** The hooks and the components, where there is nothing to read yet: servers draw this. */
-function Empty() {
-  const chat = useChat({ oracleDid: "did:key:none", sessionId: "none", onPaymentRequiredError() {} });
+function Empty({ server }: { server: string }) {
+  const at = { oracleDid: "did:key:none", overrides: { baseUrl: server }, sessionId: "none" };
+  const chat = useChat({ ...at, onPaymentRequiredError() {} });
   return (
     <>
       <p role="status">Opening {chat.status}</p>
