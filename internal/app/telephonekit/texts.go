@@ -80,13 +80,9 @@ func NewTexts(d TextDeps) (*Texts, error) {
 		ussdsmssql.Config{
 			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price, Now: d.Now,
 		})
-	known := ussdsql.New(d.DB)
 	t.service = ussdsms.New(ussdsms.Deps{
 		Store: t.store, Gateway: gateway, Words: t.words, Observer: observer, Log: d.Log, Now: d.Now,
-		Language: func(ctx context.Context, phone string) (string, error) {
-			info, err := known.Phone(ctx, phone)
-			return info.Language, err
-		},
+		Language: ussdsql.New(d.DB).LanguageOf,
 	})
 	incoming.Service = t.service
 	t.Surface = ussdsmshttp.Surface(incoming)
