@@ -15,7 +15,8 @@ var (
 )
 
 // Plain takes the marks of Markdown out of an answer: a telephone shows them as
-// they are, and each costs a septet.
+// they are, and each costs a septet. Marks that networks lack are written as they have
+// them where that is all that the answer takes two bytes a character for.
 func Plain(s string) string {
 	s = mdRule.ReplaceAllString(s, "")
 	s = mdPrefix.ReplaceAllStringFunc(s, func(m string) string {
@@ -25,7 +26,7 @@ func Plain(s string) string {
 		return ""
 	})
 	s = mdLink.ReplaceAllString(s, "$1")
-	return strings.NewReplacer("**", "", "__", "", "`", "").Replace(s)
+	return ussdmenu.Typed(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
 }
 
 // Bounded cleans a text and cuts it between two words, with dots that say so, if
