@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
@@ -111,12 +112,12 @@ func (t *Texts) Causes() *causes.Part {
 	if t.store == nil {
 		return nil
 	}
-	return &causes.Part{Name: "text messages", Look: func(ctx context.Context) []string {
+	return &causes.Part{Name: "text messages", Look: func(ctx context.Context) []*trouble.Trouble {
 		switch why, err := t.store.Trouble(ctx); {
 		case err != nil:
-			return []string{"cannot be looked at"}
+			return []*trouble.Trouble{trouble.New("health.unseen", nil)}
 		case why != "":
-			return []string{"messages wait for their gateway; " + why}
+			return []*trouble.Trouble{trouble.New("health.messagesWait", nil).With(why)}
 		}
 		return nil
 	}}

@@ -154,7 +154,7 @@ func transliterate(s string) (_ string, lost bool) {
 			b.WriteRune(r)
 			continue
 		}
-		if plain, ok := lookalike(r); ok {
+		if plain, ok := Lookalike(r); ok {
 			b.WriteString(plain)
 			continue
 		}
@@ -173,32 +173,9 @@ func transliterate(s string) (_ string, lost bool) {
 	return b.String(), lost
 }
 
-// Typed writes the marks and spaces of word processors as the GSM alphabet has them, if
-// s is in that alphabet then; else it is as it was. Words are spelled as before.
-func Typed(s string) string {
-	if !Measure(s).UCS2 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		plain, ok := lookalike(r)
-		switch {
-		case septets(r) > 0:
-			b.WriteRune(r)
-		case unicode.IsSpace(r):
-			b.WriteByte(' ')
-		case !ok, unicode.IsLetter(r) && plain != "'":
-			return s
-		default:
-			b.WriteString(plain)
-		}
-	}
-	return b.String()
-}
-
-// lookalike maps the marks that word processors write and letters that do not
+// Lookalike maps the marks that word processors write and letters that do not
 // decompose.
-func lookalike(r rune) (string, bool) {
+func Lookalike(r rune) (string, bool) {
 	switch r {
 	case '‘', '’', 'ʼ', '`', '´':
 		return "'", true

@@ -134,7 +134,8 @@ func (s *Service) Ask(ctx context.Context, oracle ussdquestion.Oracle) error {
 		wait, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		answer, err := asker.Ask(wait, ussdquestion.Question{
-			ID: questionID(in.ID), Phone: in.Phone, Language: cmp.Or(language, s.Words.in("").Code), Text: in.Text, Created: in.At,
+			ID: questionID(in.ID), Phone: in.Phone, Language: cmp.Or(language, s.Words.in("").Code),
+			Text: in.Text, Created: in.At,
 		})
 		enough, limited := errors.AsType[*ussdquestion.EnoughError](err)
 		_, undecided := errors.AsType[*ussdquestion.ApprovalError](err)

@@ -4,6 +4,7 @@ package ussdtext
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
@@ -26,7 +27,31 @@ func Plain(s string) string {
 		return ""
 	})
 	s = mdLink.ReplaceAllString(s, "$1")
-	return ussdmenu.Typed(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
+	return typed(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
+}
+
+// typed writes the marks and spaces of word processors as the alphabet of networks has
+// them, if s is in that alphabet then; else it is as it was. Words are spelled as before.
+func typed(s string) string {
+	if !ussdmenu.Measure(s).UCS2 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		plain, ok := ussdmenu.Lookalike(r)
+		switch {
+		case unicode.IsSpace(r) && r != '\n':
+			b.WriteByte(' ')
+		case ok && (!unicode.IsLetter(r) || plain == "'"):
+			b.WriteString(plain)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if out := b.String(); !ussdmenu.Measure(out).UCS2 {
+		return out
+	}
+	return s
 }
 
 // Bounded cleans a text and cuts it between two words, with dots that say so, if
