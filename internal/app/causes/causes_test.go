@@ -101,7 +101,7 @@ func TestCausesAreToldInTheLanguageOfTheReader(t *testing.T) {
 	for _, c := range []struct{ target, accept, language, model, texts string }{
 		{"", "", "en", "endpoint main (a.b), model m: the key was refused (status 401)", "messages wait for their gateway; status 500"},
 		{"", "de", "en", "endpoint main (a.b), model m: the key was refused (status 401)", "messages wait for their gateway; status 500"},
-		{"", "fr-CH", "fr", "point d’accès main (a.b), modèle m : la clé a été refusée (statut 401)", "des messages attendent leur passerelle ; status 500"},
+		{"", "fr-CH", "fr", "point d’accès main (a.b), modèle m : la clé a été refusée (statut 401)", "des messages attendent leur passerelle ; status 500"}, //nolint:misspell // French
 		{"?language=sw", "fr", "sw", "kituo main (a.b), modeli m: ufunguo ulikataliwa (hali 401)", "ujumbe unasubiri lango lake; status 500"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/operator/health"+c.target, http.NoBody)

@@ -18,7 +18,7 @@ import (
 const area = "health."
 
 // Trouble is one thing that is wrong. It is an error, in English.
-type Trouble struct {
+type Trouble struct { //nolint:errname // it is told first, and an error beside
 	key    string
 	values words.Values
 	// Detail is what whoever failed said; it may change while the trouble stays.
