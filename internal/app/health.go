@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/keysleft"
 	"github.com/castalia-org/castalia/internal/app/probe"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 )
 
 // probed is what platforms may ask about this node, as long as it waits.
@@ -54,7 +55,10 @@ func (a *App) readiness(ctx context.Context) probe.Readiness {
 	}
 	away := a.res.db.Ping(ctx)
 	check("database", away, false)
-	stuck := a.stuck()
+	var stuck error
+	if why := a.stuck(); why != nil {
+		stuck = why
+	}
 	check("writes", stuck, !slices.ContainsFunc(a.parts, func(p part) bool { return p.writes }))
 	if a.res.room != nil {
 		body.Checks["storage"] = "ok"
@@ -83,16 +87,16 @@ func (a *App) readiness(ctx context.Context) probe.Readiness {
 }
 
 // stuck says why writes do not go through, or nil.
-func (a *App) stuck() error {
+func (a *App) stuck() *trouble.Trouble {
 	if why := a.pulse.Trouble(); why != "" {
-		return errors.New(why)
+		return trouble.New(why, nil)
 	}
 	return nil
 }
 
 // watchCauses gathers what can be wrong with this node.
 func (a *App) watchCauses(ctx context.Context) *causes.Watch {
-	all := []causes.Part{causes.Database(a.res.db.Ping, a.pulse.Trouble, func() bool { return a.res.db.Stats().Short })}
+	all := []causes.Part{causes.Database(a.res.db.Ping, a.stuck, func() bool { return a.res.db.Stats().Short })}
 	if a.res.room != nil {
 		all = append(all, causes.Storage(a.res.room.Full))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/localchain"
 	"github.com/castalia-org/castalia/internal/service/query/queryhttp"
@@ -82,7 +83,7 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	// Chains of others come and go. Our own is there as soon as the node is, and who
 	// serves nothing else has nothing else to offer.
 	p.alone = len(a.opt.Settings.Query.Upstreams) > 0 && len(a.opt.Services) > 1
-	p.causes = &causes.Part{Name: "query", Needed: !p.alone, Look: func(context.Context) []string {
+	p.causes = &causes.Part{Name: "query", Needed: !p.alone, Look: func(context.Context) []*trouble.Trouble {
 		return p.gateway.Troubles()
 	}}
 	return p, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/pulse"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/test/servers"
 	"github.com/castalia-org/castalia/test/testenv"
 )
@@ -136,9 +137,9 @@ func (w *world) stuck(t *testing.T, why string) {
 		eventually(t, part, func() error { return w.probed(t, "/ready/"+part, http.StatusOK, part, "ok") })
 	}
 	var causes []string
-	for _, p := range w.watchCauses(t.Context()).Report(t.Context()).Parts {
+	for _, p := range w.watchCauses(t.Context()).Report(t.Context(), words.Shipped().English()).Parts {
 		for _, c := range p.Causes {
-			causes = append(causes, p.Name+" "+c.Text)
+			causes = append(causes, p.Name+" health."+c.Code)
 		}
 	}
 	if !strings.Contains(strings.Join(causes, "\n"), "database "+why) {

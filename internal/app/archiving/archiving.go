@@ -33,6 +33,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 )
 
 // usual is the schedule of a place for which nobody chose one.
@@ -158,5 +159,5 @@ func (a *Archiving) open() (blob.Store, error) {
 
 // Causes says to operators what is wrong with backups.
 func (a *Archiving) Causes() *causes.Part {
-	return &causes.Part{Name: "backups", Look: func(context.Context) []string { return a.Trouble() }}
+	return &causes.Part{Name: "backups", Look: func(context.Context) []*trouble.Trouble { return a.Trouble() }}
 }

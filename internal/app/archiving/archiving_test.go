@@ -141,7 +141,7 @@ func TestAFolderThatIsMissingIsNotMade(t *testing.T) {
 	if err := errors.Join(a.Plan(t.Context()), a.Work(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if said := a.Trouble(); len(said) != 1 || !strings.Contains(said[0], missing) {
+	if said := a.Trouble(); len(said) != 1 || !strings.Contains(said[0].Error(), missing) {
 		t.Errorf("health says %q", said)
 	}
 }

@@ -33,6 +33,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
+	"github.com/castalia-org/castalia/internal/platform/words"
 )
 
 const (
@@ -76,8 +78,8 @@ type HTTPS struct {
 	held      atomic.Pointer[lease.Lease]
 
 	mu       sync.Mutex
-	known    map[string]bool   // names whose certificate was served here
-	troubles map[string]string // why a name has none
+	known    map[string]bool             // names whose certificate was served here
+	troubles map[string]*trouble.Trouble // why a name has none
 }
 
 var domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$`)
@@ -92,7 +94,7 @@ func New(cfg Config) (*HTTPS, error) {
 			return nil, fmt.Errorf("HTTPS_DOMAINS: given %q, allowed is a comma list of names such as oracle.example.org, in lower case and without *", d)
 		}
 	}
-	h := &HTTPS{cfg: cfg, known: map[string]bool{}, troubles: map[string]string{}}
+	h := &HTTPS{cfg: cfg, known: map[string]bool{}, troubles: map[string]*trouble.Trouble{}}
 	transport, err := h.transport()
 	if err != nil {
 		return nil, err
@@ -271,18 +273,18 @@ func (h *HTTPS) note(name string, err error) {
 	defer h.mu.Unlock()
 	delete(h.troubles, name)
 	if err != nil {
-		h.troubles[name] = fmt.Sprintf("no certificate for %s; %v", name, err)
+		h.troubles[name] = trouble.New("health.noCertificate", words.Values{"domain": name}).With(err.Error())
 	}
 }
 
 // Troubles says which names have no certificate, and why.
-func (h *HTTPS) Troubles(context.Context) []string {
+func (h *HTTPS) Troubles(context.Context) []*trouble.Trouble {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []string
+	var out []*trouble.Trouble
 	for _, name := range h.cfg.Domains {
-		if text := h.troubles[name]; text != "" {
-			out = append(out, text)
+		if why := h.troubles[name]; why != nil {
+			out = append(out, why)
 		}
 	}
 	return out

@@ -266,7 +266,7 @@ func TestTroublesNameTheDomain(t *testing.T) {
 	t.Parallel()
 	h := newHTTPS(t)
 	h.note("b.example", errors.New("refused"))
-	if got := h.Troubles(t.Context()); len(got) != 1 || got[0] != "no certificate for b.example; refused" {
+	if got := h.Troubles(t.Context()); len(got) != 1 || got[0].Error() != "no certificate for b.example; refused" {
 		t.Error(got)
 	}
 	h.note("b.example", nil)

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -37,8 +38,8 @@ func (a *anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
 // Put is told of names that a page gives itself; ours give none.
 func (a *anchors) Put([]byte) {}
 
-// drawAll draws every page.
-func drawAll(docs fs.FS) (map[string]page, error) {
+// drawAll draws every page, with what its links to others have behind them.
+func drawAll(docs fs.FS, asked string) (map[string]page, error) {
 	all := map[string]page{}
 	err := fs.WalkDir(docs, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Ext(name) != ".md" {
@@ -48,21 +49,21 @@ func drawAll(docs fs.FS) (map[string]page, error) {
 		if err != nil {
 			return fmt.Errorf("read page: %w", err)
 		}
-		all[name], err = draw(name, data)
+		all[name], err = draw(name, data, asked)
 		return err
 	})
 	return all, err
 }
 
 // drawPassage draws a piece of a page.
-func drawPassage(name, markdown string) (template.HTML, error) {
-	p, err := draw(name, []byte(markdown))
+func drawPassage(name, markdown, asked string) (template.HTML, error) {
+	p, err := draw(name, []byte(markdown), asked)
 	return p.Body, err
 }
 
 // draw makes HTML of Markdown. Raw HTML, and links to anything but addresses, are
 // left out by the renderer.
-func draw(name string, markdown []byte) (page, error) {
+func draw(name string, markdown []byte, asked string) (page, error) {
 	reader := goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
@@ -77,7 +78,7 @@ func draw(name string, markdown []byte) (page, error) {
 		}
 		switch n := n.(type) {
 		case *ast.Link:
-			n.Destination = []byte(guidebook.Address(guidebook.Home, name, string(n.Destination)))
+			n.Destination = []byte(address(name, string(n.Destination), asked))
 		case *ast.Image:
 			n.Destination = []byte(guidebook.Address(guidebook.Home, name, string(n.Destination)))
 		case *ast.Heading:
@@ -112,6 +113,20 @@ func draw(name string, markdown []byte) (page, error) {
 	}
 	out.Body = template.HTML(body.String()) //nolint:gosec // goldmark escapes text and leaves raw HTML out
 	return out, nil
+}
+
+// address is where a link of a page leads. One to another of our pages says again which
+// language was asked for.
+func address(name, target, asked string) string {
+	to := guidebook.Address(guidebook.Home, name, target)
+	if asked == "" || !strings.HasPrefix(to, guidebook.Home) || strings.HasPrefix(to, guidebook.Home+"images/") {
+		return to
+	}
+	before, anchor, has := strings.Cut(to, "#")
+	if has {
+		anchor = "#" + anchor
+	}
+	return before + asked + anchor
 }
 
 // wording is the words of a heading without its marks.

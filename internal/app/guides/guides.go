@@ -52,7 +52,7 @@ type book struct {
 	docs   fs.FS
 	frame  *template.Template
 	pages  wordshttp.Speaker
-	shelf  func() (map[string]page, error)
+	shelf  map[string]func() (map[string]page, error) // by the language that the address asks for
 	search func() (*textindex.Small, error)
 }
 
@@ -63,7 +63,10 @@ func Surface(name string, docs fs.FS, pages wordshttp.Speaker) (httpserver.Surfa
 		return httpserver.Surface{}, fmt.Errorf("read frame of guides: %w", err)
 	}
 	b := &book{name: name, docs: docs, frame: frame, pages: pages}
-	b.shelf = sync.OnceValues(func() (map[string]page, error) { return drawAll(docs) })
+	b.shelf = map[string]func() (map[string]page, error){}
+	for _, asked := range pages.Asks() {
+		b.shelf[asked] = sync.OnceValues(func() (map[string]page, error) { return drawAll(docs, asked) })
+	}
 	b.search = sync.OnceValues(func() (*textindex.Small, error) {
 		all, err := guidebook.Passages(docs)
 		if err != nil {
@@ -129,12 +132,12 @@ func (b *book) serveStart(w http.ResponseWriter, r *http.Request) error {
 	in := b.pages.Choose(w, r)
 	body := shown{Page: in, Oracle: b.name, Title: in.Say("guides.search"), Query: query, Searched: true}
 	for _, h := range result.Hits {
-		text, err := drawPassage(h.Document, h.Text)
+		text, err := drawPassage(h.Document, h.Text, in.Asked)
 		if err != nil {
 			return err
 		}
-		address := guidebook.Address(guidebook.Home, h.Document, "#"+string(h.Meta))
-		body.Found = append(body.Found, found{Title: strings.ReplaceAll(h.Title, "`", ""), Address: address, Text: text})
+		to := address(h.Document, "#"+string(h.Meta), in.Asked)
+		body.Found = append(body.Found, found{Title: strings.ReplaceAll(h.Title, "`", ""), Address: to, Text: text})
 	}
 	return b.write(w, r, body)
 }
@@ -162,7 +165,8 @@ func (b *book) servePage(w http.ResponseWriter, r *http.Request) error {
 	if path.Dir(name) == "images" {
 		return b.serveFile(w, r, b.docs, name)
 	}
-	all, err := b.shelf()
+	in := b.pages.Choose(w, r)
+	all, err := b.shelf[in.Asked]()
 	if err != nil {
 		return err
 	}
@@ -170,7 +174,7 @@ func (b *book) servePage(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return httpserver.NotFound(r)
 	}
-	return b.write(w, r, shown{Page: b.pages.Choose(w, r), Oracle: b.name, Title: p.Title, Guide: p})
+	return b.write(w, r, shown{Page: in, Oracle: b.name, Title: p.Title, Guide: p})
 }
 
 func (b *book) write(w http.ResponseWriter, r *http.Request, body shown) error {

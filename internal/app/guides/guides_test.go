@@ -205,3 +205,44 @@ func TestTheFrameIsInTheReadersLanguage(t *testing.T) {
 		}
 	}
 }
+
+// Whoever chose a language by the address keeps it on every way from there.
+func TestTheChosenLanguageStays(t *testing.T) {
+	t.Parallel()
+	get := serve(t, fstest.MapFS{
+		"README.md":      {Data: []byte("# List\n\n[a](guides/a.md)\n")},
+		"guides/a.md":    {Data: []byte("# A\n\n## Bees\n\nBees [live](b.md#hive) in [hives](#bees), see [forge](../adr/1.md), [far](https://example.org/x).\n\n![p](../images/p.png)\n")},
+		"guides/b.md":    {Data: []byte("# B\n\n## Hive\n\nText\n")},
+		"images/p.png":   {Data: []byte("x")},
+		"reference/c.md": {Data: []byte("# C\n")},
+	})
+	for target, want := range map[string][]string{
+		"/guides?language=sw":         {`href="/guides/a?language=sw"`},
+		"/guides/a?language=sw":       {`href="/guides/b?language=sw#hive"`, `href="/guides/a?language=sw#bees"`, `href="#bees"`, `src="/guides/images/p.png"`, `href="https://example.org/x"`},
+		"/guides?q=bees&language=sw":  {`<h2><a href="/guides/a?language=sw#bees">`, `href="/guides/b?language=sw#hive"`},
+		"/guides?q=bees&language=fr":  {`<h2><a href="/guides/a?language=fr#bees">`, `href="/guides/b?language=fr#hive"`},
+		"/guides?q=bees":              {`<h2><a href="/guides/a#bees">`, `href="/guides/b#hive"`},
+		"/guides/a?language=tlh":      {`href="/guides/b#hive"`},
+		"/guides?q=zxqv&language=sw":  {`href="/guides?language=sw"`},
+		`/guides/a?language=sw%22%3E`: {`href="/guides/b#hive"`},
+	} {
+		body := get(target, "Accept-Language", "ar").Body.String()
+		for _, one := range want {
+			if !strings.Contains(body, one) {
+				t.Errorf("%s lacks %s:\n%s", target, one, body)
+			}
+		}
+		if strings.Contains(target, "language=sw&") || strings.HasSuffix(target, "language=sw") {
+			for _, m := range linked.FindAllStringSubmatch(body, -1) {
+				u, err := url.Parse(html.UnescapeString(m[1]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				page := u.Host == "" && strings.HasPrefix(u.Path, "/guides") && !strings.Contains(u.Path, ".")
+				if page != (u.RawQuery == "language=sw") {
+					t.Errorf("%s links to %s", target, m[1])
+				}
+			}
+		}
+	}
+}

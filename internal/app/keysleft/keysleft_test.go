@@ -28,7 +28,11 @@ func TestADatabaseThatDoesNotAnswerIsNoMissingKey(t *testing.T) {
 		if said := log.String(); strings.Contains(said, "key.missing") || !strings.Contains(said, "key.unknown") {
 			t.Errorf("the log says %s", said)
 		}
-		said := strings.Join(part.Look(late), " ")
+		found := part.Look(late)
+		if len(found) != 1 {
+			t.Fatalf("operators hear %v", found)
+		}
+		said := found[0].Error()
 		if strings.Contains(said, keysleft.RemedyOf(keysleft.ErrMissing)) || !strings.Contains(said, "could not be found out") {
 			t.Errorf("operators hear %q", said)
 		}

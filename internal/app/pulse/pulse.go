@@ -36,12 +36,12 @@ const (
 	slots = 64
 )
 
-// What is wrong, for operators. What follows a semicolon is detail.
+// What is wrong, for operators: the names of sentences (platform/trouble).
 const (
-	Full     = "takes no writes: it is full"
-	ReadOnly = "takes no writes: it is read-only"
-	Fails    = "takes no writes: they fail"
-	Hangs    = "takes no writes: they hang, as they do without a synchronous standby"
+	Full     = "health.full"
+	ReadOnly = "health.readOnly"
+	Fails    = "health.writesFail"
+	Hangs    = "health.writesHang"
 )
 
 // Pulse is the write of one node. It is safe for concurrent use.

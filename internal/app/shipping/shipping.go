@@ -24,6 +24,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/replica"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
+	"github.com/castalia-org/castalia/internal/platform/words"
 )
 
 const (
@@ -157,16 +159,16 @@ func (s *Ship) Ready() string {
 
 // Causes says to operators what is wrong with the replica.
 func (s *Ship) Causes() *causes.Part {
-	return &causes.Part{Name: "replica", Look: func(context.Context) []string {
+	return &causes.Part{Name: "replica", Look: func(context.Context) []*trouble.Trouble {
 		lag := s.Lag()
 		if lag <= late {
 			return nil
 		}
-		why := s.Trouble()
-		if why == "" {
-			why = "it is being copied"
+		behind := lag.Round(time.Second).String()
+		if why := s.Trouble(); why != "" {
+			return []*trouble.Trouble{trouble.New("health.replicaBehind", words.Values{"lag": behind, "why": why})}
 		}
-		return []string{fmt.Sprintf("behind the database; by %s: %s", lag.Round(time.Second), why)}
+		return []*trouble.Trouble{trouble.New("health.replicaCopying", words.Values{"lag": behind})}
 	}}
 }
 

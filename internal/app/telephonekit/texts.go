@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
@@ -80,13 +81,9 @@ func NewTexts(d TextDeps) (*Texts, error) {
 		ussdsmssql.Config{
 			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price, Now: d.Now,
 		})
-	known := ussdsql.New(d.DB)
 	t.service = ussdsms.New(ussdsms.Deps{
 		Store: t.store, Gateway: gateway, Words: t.words, Observer: observer, Log: d.Log, Now: d.Now,
-		Language: func(ctx context.Context, phone string) (string, error) {
-			info, err := known.Phone(ctx, phone)
-			return info.Language, err
-		},
+		Language: ussdsql.New(d.DB).LanguageOf,
 	})
 	incoming.Service = t.service
 	t.Surface = ussdsmshttp.Surface(incoming)
@@ -115,12 +112,12 @@ func (t *Texts) Causes() *causes.Part {
 	if t.store == nil {
 		return nil
 	}
-	return &causes.Part{Name: "text messages", Look: func(ctx context.Context) []string {
+	return &causes.Part{Name: "text messages", Look: func(ctx context.Context) []*trouble.Trouble {
 		switch why, err := t.store.Trouble(ctx); {
 		case err != nil:
-			return []string{"cannot be looked at"}
+			return []*trouble.Trouble{trouble.New("health.unseen", nil)}
 		case why != "":
-			return []string{"messages wait for their gateway; " + why}
+			return []*trouble.Trouble{trouble.New("health.messagesWait", nil).With(why)}
 		}
 		return nil
 	}}

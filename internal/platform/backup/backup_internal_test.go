@@ -185,7 +185,7 @@ func TestADamagedBackupIsFoundOut(t *testing.T) {
 	if check == nil || !strings.Contains(check.Problem, "SHA-256") {
 		t.Errorf("the check says %+v", check)
 	}
-	if trouble := w.Trouble(); len(trouble) != 1 || !strings.Contains(trouble[0], b.Name) {
+	if trouble := w.Trouble(); len(trouble) != 1 || !strings.Contains(trouble[0].Error(), b.Name) {
 		t.Errorf("health says %q", trouble)
 	}
 	// One that is cut off does not count at all.
@@ -367,7 +367,7 @@ func TestAFailureIsSeenAndTriedAgainLater(t *testing.T) {
 		if err != nil || len(jobs) != 1 || jobs[0].State != Failed || !strings.Contains(jobs[0].Problem, "on fire") {
 			t.Fatalf("%+v, %v", jobs, err)
 		}
-		if trouble := w.Trouble(); len(trouble) != 1 || !strings.Contains(trouble[0], "on fire") || w.failures.Load() != 1 {
+		if trouble := w.Trouble(); len(trouble) != 1 || !strings.Contains(trouble[0].Error(), "on fire") || w.failures.Load() != 1 {
 			t.Errorf("health says %q, %d failures", trouble, w.failures.Load())
 		}
 		acts, err := w.Trail.List(t.Context(), audit.Filter{Limit: 10})

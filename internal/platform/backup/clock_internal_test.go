@@ -49,8 +49,11 @@ func TestWhatIsDatedInTheFutureDoesNotCount(t *testing.T) {
 			last = list.Backups[2].Name
 		}
 		trouble := w.Trouble()
-		if len(trouble) != 1 || !strings.Contains(trouble[0], ahead[0]) || !strings.Contains(trouble[0], ahead[1]) {
-			t.Errorf("health says %q", trouble)
+		if len(trouble) != 1 {
+			t.Fatalf("health says %q", trouble)
+		}
+		if said := trouble[0].Error(); !strings.Contains(said, ahead[0]) || !strings.Contains(said, ahead[1]) {
+			t.Errorf("health says %q", said)
 		}
 		if good := w.lastGood.Load(); good == 0 || good > time.Now().Unix()+60 {
 			t.Errorf("the last good one was at %d", good)
@@ -62,7 +65,7 @@ func TestWhatIsDatedInTheFutureDoesNotCount(t *testing.T) {
 		if err := w.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if trouble := w.Trouble(); len(trouble) != 2 || !strings.Contains(trouble[0], "on fire") {
+		if trouble := w.Trouble(); len(trouble) != 2 || !strings.Contains(trouble[0].Error(), "on fire") {
 			t.Errorf("health says %q", trouble)
 		}
 		for _, name := range ahead {

@@ -2,12 +2,14 @@ package backup
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/trouble"
+	"github.com/castalia-org/castalia/internal/platform/words"
 )
 
 // namedAhead is how many backups that are dated in the future are named.
@@ -33,17 +35,16 @@ func (k *Keeper) look(ctx context.Context) error {
 	return nil
 }
 
-// Trouble says what is wrong with backups; nothing means that they work. What follows a
-// semicolon is detail.
-func (k *Keeper) Trouble() []string {
+// Trouble says what is wrong with backups; nothing means that they work.
+func (k *Keeper) Trouble() []*trouble.Trouble {
 	every := k.Schedule().Every
 	if k.Place == nil {
 		if every > 0 {
-			return []string{"a schedule is set, and no place; set BACKUP_URL and BACKUP_RECIPIENTS"}
+			return []*trouble.Trouble{trouble.New("health.noPlace", nil)}
 		}
 		return nil
 	}
-	var out []string
+	var out []*trouble.Trouble
 	known := map[string]bool{}
 	for _, j := range k.recent() {
 		if j.Ended == nil || known[j.Kind] {
@@ -53,16 +54,17 @@ func (k *Keeper) Trouble() []string {
 		if j.State != Failed {
 			continue
 		}
-		text := "the last backup failed"
+		said := "health.backupFailed"
 		if j.Kind == Verify {
-			text = "the last check of a backup failed"
+			said = "health.checkFailed"
 		}
-		out = append(out, fmt.Sprintf("%s; %s, at %s: %s", text, j.Name, j.Ended.Format(time.RFC3339), j.Problem))
+		out = append(out, trouble.New(said, words.Values{"name": j.Name, "at": j.Ended.Format(time.RFC3339), "problem": j.Problem}))
 	}
 	if ahead := k.ahead.Load(); ahead != nil && len(*ahead) > 0 {
 		names := *ahead
-		out = append(out, fmt.Sprintf("backups are dated in the future: they are neither counted nor deleted; set the clock if it is behind, or delete them at the place: %d, such as %s",
-			len(names), strings.Join(names[:min(len(names), namedAhead)], ", ")))
+		out = append(out, trouble.New("health.backupsAhead", words.Values{
+			"n": strconv.Itoa(len(names)), "names": strings.Join(names[:min(len(names), namedAhead)], ", "),
+		}))
 	}
 	return out
 }

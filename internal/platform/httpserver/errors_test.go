@@ -181,3 +181,19 @@ func TestSurfacesSeeTheirOwnErrors(t *testing.T) {
 		t.Errorf("got %d", a.StatusCode)
 	}
 }
+
+// Errors are in English, whatever language the page was to be in.
+func TestErrorsAreInNoOtherLanguage(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, httpserver.Config{}, httpserver.Surface{
+		Name: "x",
+		Routes: []httpserver.Route{get("/x", func(w http.ResponseWriter, _ *http.Request) error {
+			w.Header().Set("Content-Language", "sw")
+			return fault.New(fault.NotFound, "There is no such page.")
+		})},
+	})
+	a := do(t, server, http.MethodGet, "/x")
+	if language := a.Header.Values("Content-Language"); a.StatusCode != http.StatusNotFound || len(language) != 0 {
+		t.Errorf("%d in %v: %s", a.StatusCode, language, a.body)
+	}
+}

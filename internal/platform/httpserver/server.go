@@ -469,6 +469,7 @@ func (s *Server) fail(x *exchange, r *http.Request, err error) {
 	if e == errSlowBody || e == errGone {
 		x.Header().Set("Connection", "close")
 	}
+	x.Header().Del("Content-Language") // the page that it was chosen for is not sent
 	x.mounted.surface.Errors(&x.response, r, shown)
 }
 

@@ -140,50 +140,51 @@ func (l *Language) Has(key string) bool { return l.texts[key] != nil }
 
 // Say is the text of a key with its places filled. In a language from right to left a
 // value does not turn the sentence around it.
-func (l *Language) Say(key string, values Values) string { return l.said(key, values, true) }
+func (l *Language) Say(key string, values Values) string { return l.said(key, values, false) }
 
-// SayPlain is Say without the marks that keep values apart, for text messages: old
-// telephones draw them as boxes, and each costs a character.
-func (l *Language) SayPlain(key string, values Values) string { return l.said(key, values, false) }
+// SayPlain is Say for telephones. It has no marks that keep values apart: old telephones
+// draw them as boxes, and each costs a character. Between thousands it has no other space
+// than the plain one: the alphabet of networks has no other.
+func (l *Language) SayPlain(key string, values Values) string { return l.said(key, values, true) }
 
-func (l *Language) said(key string, values Values, isolate bool) string {
+func (l *Language) said(key string, values Values, plain bool) string {
 	text := l.texts[key]
 	if text == nil {
 		return key
 	}
 	var b strings.Builder
-	l.write(&b, text, values, isolate && l.Direction == "rtl", "")
+	l.write(&b, text, values, plain, "")
 	return b.String()
 }
 
-func (l *Language) write(b *strings.Builder, text []node, values Values, isolate bool, count string) {
+func (l *Language) write(b *strings.Builder, text []node, values Values, plain bool, count string) {
 	for _, n := range text {
 		switch {
 		case n.name == "":
 			b.WriteString(strings.ReplaceAll(n.words, "#", count))
 		case n.kind == "":
-			shown := l.shown(values[n.name])
-			if _, isText := values[n.name].(string); isText && isolate {
+			shown := l.shown(values[n.name], plain)
+			if _, isText := values[n.name].(string); isText && !plain && l.Direction == "rtl" {
 				shown = "\u2068" + shown + "\u2069"
 			}
 			b.WriteString(shown)
 		default:
 			form, counted := fmt.Sprint(values[n.name]), count
 			if v, ok := values[n.name].(int64); ok && n.kind == "plural" {
-				form, counted = l.form(v), l.Number(v)
+				form, counted = l.form(v), l.number(v, plain)
 			}
 			inside, ok := n.forms[form]
 			if !ok {
 				inside = n.forms["other"]
 			}
-			l.write(b, inside, values, isolate, counted)
+			l.write(b, inside, values, plain, counted)
 		}
 	}
 }
 
-func (l *Language) shown(value any) string {
+func (l *Language) shown(value any, plain bool) string {
 	if v, ok := value.(int64); ok {
-		return l.Number(v)
+		return l.number(v, plain)
 	}
 	return fmt.Sprint(value)
 }
@@ -203,5 +204,14 @@ func (l *Language) form(n int64) string {
 	return pluralNames[plural.Cardinal.MatchPlural(l.tag, int(n), 0, 0, 0, 0)]
 }
 
-// Number writes a number as the language does.
-func (l *Language) Number(n int64) string { return l.printer.Sprint(number.Decimal(n)) }
+// number writes a number as the language does; plain is without no-break spaces.
+func (l *Language) number(n int64, plain bool) string {
+	written := l.printer.Sprint(number.Decimal(n))
+	if plain {
+		return noBreak.Replace(written)
+	}
+	return written
+}
+
+// noBreak are the spaces that languages put between thousands.
+var noBreak = strings.NewReplacer("\u00a0", " ", "\u202f", " ")

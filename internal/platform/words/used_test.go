@@ -90,7 +90,7 @@ func (u *uses) look(english *words.Language, name string, n ast.Node) {
 		}
 	case *ast.CallExpr:
 		called, ok := n.Fun.(*ast.SelectorExpr)
-		if !ok || called.Sel.Name != "Say" && called.Sel.Name != "SayPlain" || len(n.Args) == 0 {
+		if !ok || !says(called) || len(n.Args) == 0 {
 			return
 		}
 		key, ok := literal(n.Args[0])
@@ -108,6 +108,15 @@ func (u *uses) look(english *words.Language, name string, n ast.Node) {
 			}
 		}
 	}
+}
+
+// says reports whether a call is given a text and its values: it says it, or makes a
+// trouble of it (platform/trouble).
+func says(called *ast.SelectorExpr) bool {
+	if from, ok := called.X.(*ast.Ident); ok && from.Name == "trouble" && called.Sel.Name == "New" {
+		return true
+	}
+	return called.Sel.Name == "Say" || called.Sel.Name == "SayPlain"
 }
 
 func literal(e ast.Expr) (string, bool) {

@@ -9,6 +9,7 @@
 //
 // It refuses to translate what programs read: answers of routes, errors on the wire,
 // logs. Those have codes; the console says them in its own words (web/console/languages).
+// The sentences of operators' health stand beside their codes (platform/trouble).
 //
 // Decision: ADR 0285.
 package words

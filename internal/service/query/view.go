@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 )
 
 // NodeView is a node as the operator sees it.
@@ -61,21 +63,28 @@ func (g *Gateway) View() View {
 	return v
 }
 
-// Troubles says what is wrong with chains that cannot be asked, a sentence each.
-func (g *Gateway) Troubles() []string {
-	var all []string
+// Troubles says what is wrong with chains that cannot be asked.
+func (g *Gateway) Troubles() []*trouble.Trouble {
+	var all []*trouble.Trouble
 	for _, c := range g.chains {
 		err := c.Ready()
 		if err == nil {
 			continue
 		}
-		said := []string{err.Error()}
+		why, ok := errors.AsType[*trouble.Trouble](err)
+		if !ok {
+			why = trouble.New("health.unanswered", nil).With(err.Error())
+		}
+		var said []string
 		for _, n := range c.View().Nodes {
 			if n.Problem != "" {
 				said = append(said, n.Address+": "+n.Problem)
 			}
 		}
-		all = append(all, strings.Join(said, "; "))
+		if len(said) > 0 {
+			why = why.With(strings.Join(said, "; "))
+		}
+		all = append(all, why)
 	}
 	return all
 }

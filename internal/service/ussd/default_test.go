@@ -1,8 +1,11 @@
 package ussd_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
@@ -116,6 +119,47 @@ func TestTheOracleIsOfferedWhereAModelAnswers(t *testing.T) {
 		text, _ := m.Render(st, facts)
 		if strings.Contains(text, "Ask the oracle") != offered || (m.Step(st, "5", facts).State.Screen == "askQuestion") != offered {
 			t.Errorf("%v: %q", facts, text)
+		}
+	}
+}
+
+// TestTheDefaultMenuIsInTheAlphabetOfNetworks in every language that it has.
+func TestTheDefaultMenuIsInTheAlphabetOfNetworks(t *testing.T) {
+	t.Parallel()
+	var tree any
+	if err := yaml.Unmarshal(ussd.DefaultMenuSource(), &tree); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ussd.DefaultMenu()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	var walk func(at string, node any)
+	walk = func(at string, node any) {
+		switch node := node.(type) {
+		case map[string]any:
+			for key, value := range node {
+				text, is := value.(string)
+				if is && slices.Contains(m.Languages(), key) {
+					seen[key]++
+					if ussdmenu.Measure(text).UCS2 {
+						t.Errorf("%s %s: %q", at, key, text)
+					}
+					continue
+				}
+				walk(at+"."+key, value)
+			}
+		case []any:
+			for _, value := range node {
+				walk(at, value)
+			}
+		}
+	}
+	walk("", tree)
+	for _, lang := range m.Languages() {
+		if seen[lang] < 100 {
+			t.Errorf("%d texts of %s were looked at", seen[lang], lang)
 		}
 	}
 }

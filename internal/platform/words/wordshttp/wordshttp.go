@@ -7,6 +7,7 @@ package wordshttp
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/words"
@@ -51,6 +52,17 @@ func Usual(code string) (Speaker, error) {
 	return Speaker{Usual: l}, nil
 }
 
+// Asks are all that Asked of a page may be: nothing, and each language.
+func (Speaker) Asks() []string {
+	all := []string{""}
+	for _, l := range words.Shipped().Languages() {
+		all = append(all, asks(l))
+	}
+	return all
+}
+
+func asks(l *words.Language) string { return "?" + Parameter + "=" + l.Code }
+
 // Choose finds the language of a page: as its address says, else as the browser asks,
 // else the usual one. The answer says which it is.
 func (s Speaker) Choose(w http.ResponseWriter, r *http.Request) Page {
@@ -60,10 +72,12 @@ func (s Speaker) Choose(w http.ResponseWriter, r *http.Request) Page {
 		usual = book.English()
 	}
 	h := w.Header()
-	h.Add("Vary", "Accept-Language")
+	if !slices.Contains(h.Values("Vary"), "Accept-Language") {
+		h.Add("Vary", "Accept-Language")
+	}
 	p := Page{Others: book.Languages()}
 	if l, ok := book.Named(r.URL.Query().Get(Parameter)); ok {
-		p.Language, p.Asked = l, "?"+Parameter+"="+l.Code
+		p.Language, p.Asked = l, asks(l)
 	} else {
 		p.Language = book.Accepted(r.Header.Values("Accept-Language"), usual)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
@@ -95,6 +97,9 @@ func (t *turn) noteOf(ctx context.Context) string {
 	if did, ok := t.run.Request.Metadata["currentEntityDid"].(string); ok && len(did) < 256 {
 		fmt.Fprintf(&b, "\nThe user is looking at the entity %q.", did)
 	}
+	if code, ok := t.run.Request.Metadata["language"].(string); ok && isLanguage(code) {
+		fmt.Fprintf(&b, "\nAnswer in the language %q, unless the user writes in another one.", code)
+	}
 	_ = t.plugins.each("note", nil, func(l registry.Loaded) error {
 		p, ok := l.Plugin.(plugin.NoteProvider)
 		if !ok {
@@ -110,6 +115,16 @@ func (t *turn) noteOf(ctx context.Context) string {
 		return nil
 	})
 	return model.Storable(b.String())
+}
+
+// isLanguage says whether a text is the tag of a language and nothing else.
+func isLanguage(code string) bool {
+	const longest = 35 // of RFC 5646
+	if len(code) > longest {
+		return false
+	}
+	tag, err := language.Parse(code)
+	return err == nil && tag != language.Und
 }
 
 func writeCapabilities(b *strings.Builder, tools *toolbox) {

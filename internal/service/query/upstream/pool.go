@@ -25,6 +25,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/castalia-org/castalia/internal/platform/trouble"
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/httprule"
 	"github.com/castalia-org/castalia/internal/service/query/wirejson"
@@ -126,14 +128,14 @@ func (p *Pool) Head() query.Head { return *p.head.Load() }
 // Ready reports why the chain cannot be asked, or nil.
 func (p *Pool) Ready() error {
 	if p.Catalog() == nil {
-		return errors.New("chain " + p.cfg.Name + ": its services are not known yet")
+		return trouble.New("health.chainUnknown", words.Values{"chain": p.cfg.Name})
 	}
 	for _, n := range p.nodes {
 		if s := n.snapshot(); s.alive && !s.syncing && !s.outlier {
 			return nil
 		}
 	}
-	return errors.New("chain " + p.cfg.Name + ": no node is in step")
+	return trouble.New("health.chainApart", words.Values{"chain": p.cfg.Name})
 }
 
 // Invoke asks the best node, and others when it fails and the call may be

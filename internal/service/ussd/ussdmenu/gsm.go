@@ -154,7 +154,7 @@ func transliterate(s string) (_ string, lost bool) {
 			b.WriteRune(r)
 			continue
 		}
-		if plain, ok := lookalike(r); ok {
+		if plain, ok := Lookalike(r); ok {
 			b.WriteString(plain)
 			continue
 		}
@@ -173,9 +173,9 @@ func transliterate(s string) (_ string, lost bool) {
 	return b.String(), lost
 }
 
-// lookalike maps the marks that word processors write and letters that do not
+// Lookalike maps the marks that word processors write and letters that do not
 // decompose.
-func lookalike(r rune) (string, bool) {
+func Lookalike(r rune) (string, bool) {
 	switch r {
 	case '‘', '’', 'ʼ', '`', '´':
 		return "'", true
@@ -183,6 +183,8 @@ func lookalike(r rune) (string, bool) {
 		return `"`, true
 	case '–', '—', '−', '‐', '‑':
 		return "-", true
+	case '…':
+		return "...", true
 	case '•', '·':
 		return "*", true
 	case 'ł':

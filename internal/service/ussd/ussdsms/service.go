@@ -1,6 +1,7 @@
 package ussdsms
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,7 +43,7 @@ type Deps struct {
 	Store   Store
 	Gateway Gateway
 	Words   Words
-	// Language is what a number speaks, or "".
+	// Language is what a number speaks, else what the person behind it does, or "".
 	Language func(ctx context.Context, phone string) (string, error)
 	Observer Observer
 	Log      *slog.Logger
@@ -133,7 +134,8 @@ func (s *Service) Ask(ctx context.Context, oracle ussdquestion.Oracle) error {
 		wait, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		answer, err := asker.Ask(wait, ussdquestion.Question{
-			ID: questionID(in.ID), Phone: in.Phone, Language: language, Text: in.Text, Created: in.At,
+			ID: questionID(in.ID), Phone: in.Phone, Language: cmp.Or(language, s.Words.in("").Code),
+			Text: in.Text, Created: in.At,
 		})
 		enough, limited := errors.AsType[*ussdquestion.EnoughError](err)
 		_, undecided := errors.AsType[*ussdquestion.ApprovalError](err)

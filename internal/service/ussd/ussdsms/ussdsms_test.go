@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsms"
 )
@@ -147,6 +148,33 @@ func TestMessagesAreAnswered(t *testing.T) {
 		}
 		if q := c.o.asked[0]; q.Account != "" || q.Phone != in.Phone || q.ID == "" || strings.Contains(q.ID, "700") {
 			t.Errorf("%s: asked as %+v", c.name, q)
+		}
+	}
+}
+
+// The oracle is asked to answer in the language that the texts around it are in: the
+// number's, which may be one that the program itself does not speak, else the operator's.
+func TestTheOracleIsAskedInTheLanguageOfTheReply(t *testing.T) {
+	t.Parallel()
+	french, _ := words.Shipped().Named("fr")
+	for _, c := range []struct {
+		usual          *words.Language
+		language, want string
+	}{
+		{nil, "", "en"},
+		{french, "", "fr"},
+		{french, "sw", "sw"},
+		{french, "lg", "lg"},
+	} {
+		s := newService(&desk{due: ussdsms.Incoming{ID: "g:m1", Phone: "+254700000001", Text: "?"}})
+		s.Words.Usual = c.usual
+		s.Language = func(context.Context, string) (string, error) { return c.language, nil }
+		o := &oracle{answer: "Oui."}
+		if err := s.Ask(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.asked[0].Language; got != c.want {
+			t.Errorf("a number that speaks %q: the oracle is asked for %q, want %q", c.language, got, c.want)
 		}
 	}
 }

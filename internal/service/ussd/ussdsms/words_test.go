@@ -66,3 +66,40 @@ func TestMessagesAreInTheLanguageOfTheNumber(t *testing.T) {
 		}
 	}
 }
+
+// Every text that the program itself says to telephones is in the alphabet of networks
+// where its letters are Latin, whatever numbers are in it: one mark beside it, such as
+// the no-break space in French thousands, leaves 70 characters of 160.
+func TestTextsForTelephonesAreInTheAlphabetOfNetworks(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, l := range words.Shipped().Languages() {
+		if l.Code == "ar" {
+			continue // no Arabic letter is in it
+		}
+		for _, key := range l.Keys() {
+			if !strings.HasPrefix(key, "sms.") && !strings.HasPrefix(key, "phone.") {
+				continue
+			}
+			for _, n := range []int64{0, 1, 2, 1200, 1_234_567} {
+				values := words.Values{"n": n}
+				for _, place := range l.Places(key) {
+					if place != "n" {
+						values[place] = "X"
+					}
+				}
+				if text := l.SayPlain(key, values); ussdmenu.Measure(text).UCS2 {
+					t.Errorf("%s %s leaves the alphabet of networks: %+q", l.Code, key, text)
+				}
+			}
+			seen++
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d texts were looked at", seen)
+	}
+	french := (&ussdquestion.EnoughError{Questions: 1200}).Text("fr")
+	if !strings.Contains(french, "1 200 questions") {
+		t.Errorf("1200 in French: %q", french)
+	}
+}

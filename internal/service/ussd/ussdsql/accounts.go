@@ -31,6 +31,24 @@ func (s *Store) Phone(ctx context.Context, phone string) (ussd.PhoneInfo, error)
 	return info, nil
 }
 
+// LanguageOf is what to write to a telephone in: what it chose, else what the accounts of
+// its number speak if that is one language, as after an account was moved to it; or "".
+func (s *Store) LanguageOf(ctx context.Context, phone string) (string, error) {
+	var chosen, first, last string
+	err := s.db.Read().QueryRowContext(ctx, `SELECT p.language, COALESCE(MIN(a.language), ''), COALESCE(MAX(a.language), '')
+		FROM ussd_phones p LEFT JOIN ussd_accounts a ON a.phone = p.phone WHERE p.phone = $1 GROUP BY p.phone, p.language`,
+		phone).Scan(&chosen, &first, &last)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read language of telephone: %w", err)
+	case chosen == "" && first == last:
+		return first, nil
+	}
+	return chosen, nil
+}
+
 // KnownPhones implements ussd.Store.
 func (s *Store) KnownPhones(ctx context.Context, since time.Time, fn func(phone string)) (newest time.Time, err error) {
 	from := int64(0)

@@ -5,7 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
@@ -58,6 +62,63 @@ func TestTheLanguageIsNotAlwaysAskedFor(t *testing.T) {
 		r.Handler = svc
 		if got := r.Dial(t, "n6").Text; strings.HasPrefix(got, "Choose") {
 			t.Errorf("with an account: %q", got)
+		}
+	})
+}
+
+// Messages are in the language that the number chose, else in that of the person whose
+// account is at the number; two who speak differently say nothing about it.
+func TestMessagesAreInTheLanguageOfTheNumberElseOfThePerson(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		x := &texts{}
+		store := ussdsql.New(sqldbtest.Migrate(t, open(t), ussdsql.Migrations())).WithTexts(x)
+		svc := ussdtest.Service(t, store, func(c *ussd.Config) { c.LanguageFirst = true })
+		people := ussdpeople.New(store, ussdpeople.Config{Keys: ussdtest.Keys(t, ussdtest.Key)})
+		speaks := func(phone, want string) {
+			t.Helper()
+			if got, err := store.LanguageOf(t.Context(), phone); err != nil || got != want {
+				t.Errorf("%s is written to in %q, %v; want %q", phone, got, err, want)
+			}
+		}
+		const swahili, english, moved = "+260971230005", "+260971230006", "+260971230007"
+		speaks(swahili, "")
+		join := func(phone, session, choice string) (account string) {
+			t.Helper()
+			p := ussdtest.NewPhone(svc, phone, session)
+			p.Dial(t, session)
+			p.Expect(t, choice, "CON ", "2", "", "2", "", "Ann", "", "00", "", pin, "", pin, "")
+			list, err := store.AccountsOf(t.Context(), phone, 2)
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%+v %v", list, err)
+			}
+			return list[0].ID
+		}
+		first, second := join(swahili, "w1", "2"), join(english, "w2", "1")
+		speaks(swahili, "sw")
+		speaks(english, "en")
+		// A number that never dialled has the person whose account was moved to it.
+		if err := people.Move(t.Context(), first, moved, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		speaks(moved, "sw")
+		if err := people.Move(t.Context(), second, moved, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		speaks(moved, "")
+		if _, err := people.SendResetCode(t.Context(), first, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		// What the number chooses comes first, also for codes.
+		p := ussdtest.NewPhone(svc, moved, "w3")
+		p.Dial(t, "w3")
+		p.Expect(t, "1", "CON ")
+		speaks(moved, "en")
+		if _, err := people.SendResetCode(t.Context(), first, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(x.said, ", "); got != "code "+moved+" sw, code "+moved+" en" {
+			t.Errorf("codes were written as %s", got)
 		}
 	})
 }

@@ -37,7 +37,8 @@ func (s *Store) sendCode(ctx context.Context, tx sqldb.Querier, c ussdcode.Code,
 		return fault.New(fault.Conflict, "No gateway for text messages is set up (SMS_GATEWAY).")
 	}
 	var phone, language string
-	if err := tx.QueryRowContext(ctx, `SELECT phone, language FROM ussd_accounts WHERE id = $1`, c.Account).Scan(&phone, &language); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT a.phone, COALESCE(NULLIF(p.language, ''), a.language) FROM ussd_accounts a
+		LEFT JOIN ussd_phones p ON p.phone = a.phone WHERE a.id = $1`, c.Account).Scan(&phone, &language); err != nil {
 		return fmt.Errorf("read telephone: %w", err)
 	}
 	refused, err := s.texts.CodeIn(ctx, tx, hex.EncodeToString(c.MAC), phone, begin, language, c.Created)

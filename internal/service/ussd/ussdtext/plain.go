@@ -4,6 +4,7 @@ package ussdtext
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
@@ -15,7 +16,8 @@ var (
 )
 
 // Plain takes the marks of Markdown out of an answer: a telephone shows them as
-// they are, and each costs a septet.
+// they are, and each costs a septet. Marks that networks lack are written as they have
+// them where that is all that the answer takes two bytes a character for.
 func Plain(s string) string {
 	s = mdRule.ReplaceAllString(s, "")
 	s = mdPrefix.ReplaceAllStringFunc(s, func(m string) string {
@@ -25,7 +27,31 @@ func Plain(s string) string {
 		return ""
 	})
 	s = mdLink.ReplaceAllString(s, "$1")
-	return strings.NewReplacer("**", "", "__", "", "`", "").Replace(s)
+	return typed(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
+}
+
+// typed writes the marks and spaces of word processors as the alphabet of networks has
+// them, if s is in that alphabet then; else it is as it was. Words are spelled as before.
+func typed(s string) string {
+	if !ussdmenu.Measure(s).UCS2 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		plain, ok := ussdmenu.Lookalike(r)
+		switch {
+		case unicode.IsSpace(r) && r != '\n':
+			b.WriteByte(' ')
+		case ok && (!unicode.IsLetter(r) || plain == "'"):
+			b.WriteString(plain)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if out := b.String(); !ussdmenu.Measure(out).UCS2 {
+		return out
+	}
+	return s
 }
 
 // Bounded cleans a text and cuts it between two words, with dots that say so, if

@@ -18,3 +18,18 @@ func TestPlainLeavesWordsAndTakesMarks(t *testing.T) {
 		}
 	}
 }
+
+// One mark of a word processor would make all of an answer take twice the room.
+func TestMarksOfWordProcessorsAreTyped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"C’est « là » – à 10\u202f000…":    `C'est " là " - à 10 000...`,
+		"“Maji” ya mto ni safi • leo":      `"Maji" ya mto ni safi * leo`,
+		"Ça ne change rien: l’été, forêt.": "Ça ne change rien: l’été, forêt.", // ê takes it anyway
+		"هذا «جواب» – نعم":                 "هذا «جواب» – نعم",
+	} {
+		if got := Plain(text); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+}

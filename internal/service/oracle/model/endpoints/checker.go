@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/castalia-org/castalia/internal/platform/trouble"
 )
 
 const (
@@ -78,16 +80,16 @@ func (c *Checker) Check(ctx context.Context) (Check, error) {
 	}
 }
 
-// Troubles says what is wrong with endpoints and models, a sentence each.
-func (c *Checker) Troubles(ctx context.Context) []string {
+// Troubles says what is wrong with endpoints and models.
+func (c *Checker) Troubles(ctx context.Context) []*trouble.Trouble {
 	check, err := c.Check(ctx)
 	if err != nil {
 		return nil // whoever asked is not waiting any more
 	}
-	var all []string
+	var all []*trouble.Trouble
 	for _, f := range check.Findings {
 		if f.Problem != "" {
-			all = append(all, f.Text())
+			all = append(all, f.trouble())
 		}
 	}
 	return all

@@ -12,11 +12,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/trouble"
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -38,8 +41,32 @@ type Finding struct {
 	Model string
 	// Speech is the half of speech that was asked for: hearing or voice.
 	Speech string
-	// Problem is one sentence; empty when all is well.
+	// Problem is one sentence; empty when all is well. Why is the same for those who say it
+	// in another language.
 	Problem string
+	Why     *trouble.Trouble
+}
+
+// is notes what is wrong; nil is nothing.
+func (f *Finding) is(why *trouble.Trouble) {
+	f.Problem, f.Why = "", why
+	if why != nil {
+		f.Problem = why.Error()
+	}
+}
+
+// trouble is a finding with a problem, as operators are told it.
+func (f *Finding) trouble() *trouble.Trouble {
+	values := words.Values{"endpoint": f.Endpoint, "host": f.Host}
+	switch {
+	case f.Model == "":
+		return f.Why.Of("health.endpoint", values)
+	case f.Speech == "":
+		values["model"] = f.Model
+		return f.Why.Of("health.endpointModel", values)
+	}
+	values["model"], values["half"] = f.Model, f.Speech
+	return f.Why.Of("health.endpointSpeech", values)
 }
 
 // Part is what the finding is about: the models, or speech.
@@ -88,19 +115,20 @@ func (p *place) probe(ctx context.Context, deep bool) []Finding {
 	if u, err := url.Parse(p.base); err == nil {
 		f.Host = u.Host
 	}
-	listed, problem := p.list(ctx)
-	if f.Problem = problem; problem != "" {
+	listed, why := p.list(ctx)
+	if f.is(why); why != nil {
 		return []Finding{f}
 	}
 	out := []Finding{f}
 	for _, o := range p.offers {
-		f.Model, f.Problem = o.id, ""
+		f.Model, why = o.id, nil
 		switch {
 		case deep:
-			f.Problem = o.ask(ctx, p.key != "")
+			why = o.ask(ctx, p.key != "")
 		case len(listed) > 0 && !lists(listed, o.name()):
-			f.Problem = fmt.Sprintf("the endpoint does not list a model %q; it has %s", o.name(), named(listed))
+			why = trouble.New("health.notListed", words.Values{"model": o.name(), "names": named(listed)})
 		}
+		f.is(why)
 		out = append(out, f)
 	}
 	return out
@@ -108,7 +136,7 @@ func (p *place) probe(ctx context.Context, deep bool) []Finding {
 
 // list asks for the models. Endpoints that have no such list answer 404, and
 // Azure lists what one could deploy: that says nothing.
-func (p *place) list(ctx context.Context) (names []string, problem string) {
+func (p *place) list(ctx context.Context) (names []string, why *trouble.Trouble) {
 	ctx, cancel := context.WithTimeout(ctx, listLimit)
 	defer cancel()
 	address := p.base + "/models"
@@ -117,7 +145,7 @@ func (p *place) list(ctx context.Context) (names []string, problem string) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return nil, "base_url is not an address"
+		return nil, trouble.New("health.badAddress", nil)
 	}
 	switch {
 	case p.kind == kindAnthropic:
@@ -143,24 +171,29 @@ func (p *place) list(ctx context.Context) (names []string, problem string) {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return nil, keyRefused(code, p.key != "")
 	case code == http.StatusPaymentRequired:
-		return nil, noQuota
+		return nil, noQuota()
 	case code >= 300 && code < 400:
-		return nil, fmt.Sprintf("it answers with a redirect (status %d): base_url is not quite right", code)
+		return nil, withStatus("health.redirects", code)
 	case code >= 500:
-		return nil, fmt.Sprintf("it has trouble of its own (status %d)", code)
+		return nil, withStatus("health.ownTrouble", code)
 	case code != http.StatusOK || strings.Contains(p.base, ".azure.com"):
-		return nil, ""
+		return nil, nil
 	}
-	return listedIn(body), ""
+	return listedIn(body), nil
 }
 
-const noQuota = "the account has no quota or credit left"
+func noQuota() *trouble.Trouble { return trouble.New("health.noQuota", nil) }
 
-func keyRefused(status int, given bool) string {
+// withStatus is a trouble whose sentence names the status of an answer.
+func withStatus(key string, status int) *trouble.Trouble {
+	return trouble.New(key, words.Values{"status": strconv.Itoa(status)})
+}
+
+func keyRefused(status int, given bool) *trouble.Trouble {
 	if !given {
-		return fmt.Sprintf("it wants a key and none is given (status %d)", status)
+		return withStatus("health.keyWanted", status)
 	}
-	return fmt.Sprintf("the key was refused (status %d)", status)
+	return withStatus("health.keyRefused", status)
 }
 
 // listedIn reads the names of models in a list of any form.
@@ -200,7 +233,7 @@ func named(listed []string) string {
 }
 
 // ask has a model say a word.
-func (o *offer) ask(ctx context.Context, keyGiven bool) string {
+func (o *offer) ask(ctx context.Context, keyGiven bool) *trouble.Trouble {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	_, err := o.provider.Stream(ctx, plugin.ModelRequest{
@@ -208,62 +241,66 @@ func (o *offer) ask(ctx context.Context, keyGiven bool) string {
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: "Say ok."}},
 	}, func(plugin.Chunk) {})
 	if err == nil {
-		return ""
+		return nil
 	}
 	e := model.From(err)
 	said := strings.ToLower(e.Detail)
 	switch {
 	case e.Kind == model.Billing || strings.Contains(said, "quota"):
-		return noQuota
+		return noQuota()
 	case e.Kind == model.Auth:
 		return keyRefused(e.Status, keyGiven)
 	case e.Kind == model.RateLimit:
-		return fmt.Sprintf("it has too many requests at the moment (status %d)", e.Status)
+		return withStatus("health.busy", e.Status)
 	case e.Status == http.StatusNotFound || strings.Contains(said, "model") &&
 		(strings.Contains(said, "not found") || strings.Contains(said, "not exist") || strings.Contains(said, "not a valid")):
-		return fmt.Sprintf("the endpoint knows no model %q", o.name())
+		return trouble.New("health.noModel", words.Values{"model": o.name()})
 	case e.Kind == model.Network || e.Kind == model.Timeout:
 		return unreachable(err, askLimit)
 	case e.Status != 0:
-		return fmt.Sprintf("it refuses a simple question (status %d): %s", e.Status, model.Scrub(e.Detail))
+		return trouble.New("health.refuses", words.Values{"status": strconv.Itoa(e.Status), "said": model.Scrub(e.Detail)})
 	}
-	return "it does not answer a simple question: " + model.Scrub(e.Error())
+	return trouble.New("health.noAnswer", words.Values{"said": model.Scrub(e.Error())})
 }
 
 // unreachable says in one sentence why a connection did not come about.
-func unreachable(err error, limit time.Duration) string {
+func unreachable(err error, limit time.Duration) *trouble.Trouble {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the name %s cannot be found (DNS)", dns.Name)
+		return trouble.New("health.noName", words.Values{"name": dns.Name})
 	}
 	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		_ = unknown
-		return "its certificate is signed by nobody whom this machine trusts (TLS)"
+		return trouble.New("health.untrusted", nil)
 	}
 	if wrong, ok := errors.AsType[x509.HostnameError](err); ok {
-		return fmt.Sprintf("its certificate is not for %s (TLS)", wrong.Host)
+		return trouble.New("health.otherName", words.Values{"name": wrong.Host})
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if invalid.Reason == x509.Expired {
-			return "its certificate has expired, or this machine's clock is wrong (TLS)"
+			return trouble.New("health.expired", nil)
 		}
-		return "its certificate is not valid (TLS)"
+		return trouble.New("health.invalid", nil)
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
-		return "it does not speak TLS: base_url begins with http://, or the port is another one (TLS)"
+		return trouble.New("health.noTLS", nil)
 	}
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		return fmt.Sprintf("the secure connection failed: %s (TLS)", alert)
+		return trouble.New("health.alert", words.Values{"alert": alert.Error()})
 	}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens there (connection refused)"
+		return trouble.New("health.nobodyListens", nil)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return "there is no way to it from this machine (network unreachable)"
+		return trouble.New("health.noWay", nil)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("it did not answer within %s", limit)
+		return late(limit)
 	}
 	if t, ok := errors.AsType[net.Error](err); ok && t.Timeout() {
-		return fmt.Sprintf("it did not answer within %s", limit)
+		return late(limit)
 	}
-	return "the connection broke off"
+	return trouble.New("health.broke", nil)
+}
+
+func late(limit time.Duration) *trouble.Trouble {
+	return trouble.New("health.late", words.Values{"limit": limit.String()})
 }

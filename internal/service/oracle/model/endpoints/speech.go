@@ -10,9 +10,12 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/trouble"
+	"github.com/castalia-org/castalia/internal/platform/words"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callspeech"
@@ -203,7 +206,7 @@ func (s *Set) ProbeSpeech(ctx context.Context) []Finding {
 	for i := range found {
 		all.Go(func() {
 			if err := ask[i](ctx); err != nil {
-				found[i].Problem = speechProblem(err, asked[i], found[i].Speech)
+				found[i].is(speechProblem(err, asked[i], found[i].Speech))
 			}
 		})
 	}
@@ -231,36 +234,36 @@ func tryVoice(ctx context.Context, s *callspeech.Service) error {
 }
 
 // speechProblem says in one sentence what is wrong with a service.
-func speechProblem(err error, s *callspeech.Service, half string) string {
+func speechProblem(err error, s *callspeech.Service, half string) *trouble.Trouble {
 	f, ok := errors.AsType[*callspeech.ServiceError](err)
 	if !ok {
-		return "it does not answer"
+		return trouble.New("health.noReply", nil)
 	}
-	route, wants := "/audio/transcriptions", "no text"
+	route := "/audio/transcriptions"
 	if half == speaking {
-		route, wants = "/audio/speech", "no sound"
+		route = "/audio/speech"
 	}
 	switch code := f.Status; {
 	case callspeech.Silent(err):
-		return fmt.Sprintf("it did not answer within %s", s.Patience())
+		return late(s.Patience())
 	case f.Cause != nil:
 		return unreachable(f.Cause, s.Patience())
 	case f.Said != "":
-		return fmt.Sprintf("it gives %s back: %s", wants, f.Said)
+		return trouble.New("health.givesNothing", words.Values{"half": half, "said": f.Said})
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return keyRefused(code, s.HasKey())
 	case code == http.StatusPaymentRequired:
-		return noQuota
+		return noQuota()
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("there is no %s at its base_url (status %d), or it knows no such model", route, code)
+		return trouble.New("health.noRoute", words.Values{"route": route, "status": strconv.Itoa(code)})
 	case code == http.StatusTooManyRequests:
-		return fmt.Sprintf("it has too many requests at the moment (status %d)", code)
+		return withStatus("health.busy", code)
 	case code >= 300 && code < 400:
-		return fmt.Sprintf("it answers with a redirect (status %d): base_url is not quite right", code)
+		return withStatus("health.redirects", code)
 	case code >= 500:
-		return fmt.Sprintf("it has trouble of its own (status %d)", code)
+		return withStatus("health.ownTrouble", code)
 	default:
-		return fmt.Sprintf("it refuses what it was asked (status %d): look at its model, voice and format", code)
+		return withStatus("health.refusesSpeech", code)
 	}
 }
 
