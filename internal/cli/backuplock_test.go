@@ -133,11 +133,9 @@ func TestAReplicaIsRestoredByTheSettingsThatWroteIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, "fs", "put", "--server", addressIn(t, s.out.String()), "--key", key, note, "/note.txt")
-	for t.Context().Err() == nil { // its first whole copy is made beside the start
-		out, _, code := run(t, append(env, "CASTALIA_DATA="+data), "replica", "status")
-		if code == 0 && strings.Contains(out, "restorable ") {
-			break
-		}
+	<-s.err.says("replica.base") // its first whole copy is made beside the start
+	if out, errs, code := run(t, append(env, "CASTALIA_DATA="+data), "replica", "status"); code != 0 || !strings.Contains(out, "restorable ") {
+		t.Errorf("status: exit %d: %s%s", code, out, errs)
 	}
 	s.stop()
 	again := filepath.Join(dir, "again")

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,20 +18,20 @@ import (
 
 // stream is one that a server writes to while a test reads it.
 type stream struct {
-	mu   sync.Mutex
-	text strings.Builder
-	// said is closed when the stream has this word.
-	word string
-	said chan struct{}
-	once sync.Once
+	mu      sync.Mutex
+	text    strings.Builder
+	awaited map[string]chan struct{} // by word
 }
 
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text.Write(p)
-	if s.word != "" && strings.Contains(s.text.String(), s.word) {
-		s.once.Do(func() { close(s.said) })
+	for word, said := range s.awaited {
+		if strings.Contains(s.text.String(), word) {
+			close(said)
+			delete(s.awaited, word)
+		}
 	}
 	return len(p), nil
 }
@@ -40,49 +42,148 @@ func (s *stream) String() string {
 	return s.text.String()
 }
 
+// says returns what is closed as soon as the stream has a word, which one test alone awaits.
+func (s *stream) says(word string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := make(chan struct{})
+	if strings.Contains(s.text.String(), word) {
+		close(said)
+		return said
+	}
+	if s.awaited == nil {
+		s.awaited = map[string]chan struct{}{}
+	}
+	s.awaited[word] = said
+	return said
+}
+
 // server is one that runs in this process.
 type server struct {
 	out, err *stream
-	stop     func()
+	end      func() error
+	stop     func() // end, for a test
 }
 
-// serve starts a server on a data folder and waits until it is up.
-func serve(t *testing.T, data string, settings ...string) *server {
-	t.Helper()
+// start starts a server on a data folder and waits until it is up.
+func start(data string, settings ...string) (*server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{out: &stream{word: "drains and stops", said: make(chan struct{})}, err: &stream{}}
+	s := &server{out: &stream{}, err: &stream{}}
 	args := []string{"serve", "--data", data, "--port", "0"}
 	for _, set := range append([]string{"HOST=127.0.0.1"}, settings...) {
 		args = append(args, "--set", set)
 	}
-	ended := make(chan int, 1)
+	up, ended := s.out.says("drains and stops"), make(chan int, 1)
 	go func() {
 		ended <- cli.Run(ctx, args,
 			cli.IO{In: strings.NewReader(""), Out: s.out, Err: s.err, Env: []string{"GOGC=100", "GOMAXPROCS=2", "LOG_FORMAT=json"}})
 	}()
-	s.stop = sync.OnceFunc(func() {
+	s.end = func() error {
 		cancel()
 		if code := <-ended; code != 0 {
-			t.Errorf("serve ended with %d: %s", code, s.err)
+			return fmt.Errorf("serve ended with %d: %s", code, s.err)
 		}
-	})
+		return nil
+	}
 	select {
-	case <-s.out.said:
+	case <-up:
+		return s, nil
 	case code := <-ended:
 		cancel()
-		t.Fatalf("serve ended with %d: %s", code, s.err)
+		return nil, fmt.Errorf("serve ended with %d: %s", code, s.err)
 	}
+}
+
+// serve starts a server on a data folder for a test.
+func serve(t *testing.T, data string, settings ...string) *server {
+	t.Helper()
+	s, err := start(data, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stop = sync.OnceFunc(func() {
+		if err := s.end(); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Cleanup(s.stop)
 	return s
 }
 
-// deployed is a data folder in which a server ran once.
+// deployed is a data folder in which a server ran once. A server that starts anew for each
+// test is most of what those tests cost: one runs for all who ask for nothing special, and
+// each gets a copy of what it left.
 func deployed(t *testing.T, settings ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	serve(t, dir, settings...).stop()
+	if len(settings) > 0 {
+		serve(t, dir, settings...).stop()
+		return dir
+	}
+	left, err := leftByAServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range left {
+		path := filepath.Join(dir, one.path)
+		if one.mode.IsDir() {
+			err = os.Mkdir(path, one.mode.Perm())
+		} else {
+			err = os.WriteFile(path, one.content, one.mode.Perm())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	return dir
 }
+
+// leaving is a file or a folder that a server left.
+type leaving struct {
+	path    string
+	mode    os.FileMode
+	content []byte // of a file
+}
+
+// leftByAServer is all that a server leaves in a new data folder, folders before what is in
+// them. It is kept in memory, since no test outlives all others.
+var leftByAServer = sync.OnceValues(func() (left []leaving, err error) {
+	home, err := os.MkdirTemp("", "castalia-deployed-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	dir := filepath.Join(home, "data")
+	s, err := start(dir)
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		one := leaving{mode: info.Mode()}
+		if one.path, err = filepath.Rel(dir, path); err != nil {
+			return err
+		}
+		switch {
+		case info.Mode().IsRegular():
+			one.content, err = os.ReadFile(path)
+		case !info.IsDir():
+			err = fmt.Errorf("a server left %s, which is neither a file nor a folder", path)
+		}
+		left = append(left, one)
+		return err
+	})
+	return left, err
+})
 
 // onDeployments is every command that works on a deployment.
 func onDeployments() [][]string {

@@ -207,9 +207,14 @@ func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.
 		if of == "" && flows.Menu != "" {
 			of = filepath.Join(filepath.Dir(file), flows.Menu)
 		}
+		menus, err := readMenus(ctx, of, limits)
+		if err != nil {
+			return err
+		}
+		lists := cmp.Or(s.Getenv("USSD_LISTS"), filepath.Dir(of))
 		for _, flow := range flows.Flows {
 			played++
-			if err := playLocal(ctx, flows, flow, of, cmp.Or(s.Getenv("USSD_LISTS"), filepath.Dir(of)), limits); err != nil {
+			if err := playLocal(ctx, flows, flow, menus, lists, limits); err != nil {
 				if _, ok := errors.AsType[*ussdscript.StepError](err); !ok {
 					return err
 				}
@@ -229,13 +234,9 @@ func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.
 }
 
 // playLocal plays one flow on a fresh service.
-func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile, lists string,
+func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menus *ussdbook.Book, lists string,
 	limits ussdmenu.Limits,
 ) (err error) {
-	menus, err := readMenus(ctx, menuFile, limits)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "castalia-menu-")
 	if err != nil {
 		return fmt.Errorf("make a temporary folder: %w", err)

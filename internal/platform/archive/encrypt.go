@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"filippo.io/age"
@@ -129,7 +130,36 @@ func KeyOf(passphrase string) (Keys, error) {
 		return Keys{}, err
 	}
 	id.SetMaxWorkFactor(workFactor)
-	return Keys{[]age.Identity{id}}, nil
+	return Keys{[]age.Identity{&remembering{slow: id}}}, nil
+}
+
+// remembering opens the same archive again without the price of its passphrase: it is read
+// twice, to verify it before anything is touched and to restore it.
+type remembering struct {
+	slow age.Identity
+
+	mu  sync.Mutex
+	of  string // how the archive said that it was locked
+	key []byte // of that archive
+}
+
+// Unwrap implements age.Identity.
+func (r *remembering) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var of strings.Builder
+	for _, s := range stanzas {
+		_, _ = fmt.Fprintf(&of, "%q %q %x\n", s.Type, s.Args, s.Body)
+	}
+	if r.key != nil && of.String() == r.of {
+		return bytes.Clone(r.key), nil
+	}
+	key, err := r.slow.Unwrap(stanzas)
+	if err != nil {
+		return nil, err
+	}
+	r.of, r.key = of.String(), bytes.Clone(key)
+	return key, nil
 }
 
 // NewKey makes a key for encrypted archives: the secret text of its identity, and

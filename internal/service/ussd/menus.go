@@ -5,6 +5,7 @@ import (
 	_ "embed" // the default menu
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
@@ -45,11 +46,14 @@ func ParseLimits(text string, data ...string) (ussdmenu.Limits, error) {
 // DefaultMenuSource returns the YAML of the menu that Castalia ships.
 func DefaultMenuSource() []byte { return append([]byte(nil), defaultMenu...) }
 
-// DefaultMenu returns the menu that Castalia ships. It fits every limit.
-func DefaultMenu() (*ussdmenu.Menu, error) {
+// DefaultMenu returns the menu that Castalia ships. It fits every limit. It is read and
+// checked once: whoever plays flows asks for it again and again.
+func DefaultMenu() (*ussdmenu.Menu, error) { return builtInMenu() }
+
+var builtInMenu = sync.OnceValues(func() (*ussdmenu.Menu, error) {
 	m, err := ParseMenu("default.yaml", defaultMenu, ussdmenu.Limit{})
 	if err != nil {
 		return nil, fmt.Errorf("read the built-in menu: %w", err)
 	}
 	return m, nil
-}
+})

@@ -8,17 +8,21 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
 )
 
 //go:embed everyday
 var everydayFiles embed.FS
 
 // Everyday returns the words of languages that people ask with where documents say
-// others: a file everyday/LANGUAGE.txt for each, in the form of a community's file.
-func Everyday() *Synonyms {
+// others: a file everyday/LANGUAGE.txt for each, in the form of a community's file. They are
+// read once: each start, and each command that opens the operator's documents, asks twice.
+func Everyday() *Synonyms { return everyday() }
+
+var everyday = sync.OnceValue(func() *Synonyms {
 	s, _ := readEveryday() // compiled in, and read by a test
 	return s
-}
+})
 
 // Concepts returns the everyday words with the lexicon of everyday/concepts, whose lines
 // have a column for each language. The lexicon is for judging whether a passage that was

@@ -3,6 +3,7 @@ package calltest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -34,22 +35,35 @@ type Socket struct {
 	closed bool
 }
 
-// Dial connects to a node with a credential, as a page of the session.
+// Dial connects to a node with a credential, as a page of the session. Servers hang up on
+// whoever takes too long to come in, which on a busy machine is anybody: as pages do, it
+// knocks again then. Who is refused is told so, and does not.
 func Dial(t testing.TB, base, session, token string) *Socket {
 	t.Helper()
+	hungUp := func(err error) bool {
+		return websocket.IsCloseError(errors.Unwrap(err), websocket.CloseNoStatusReceived)
+	}
 	s, err := dial(t.Context(), base, session, token)
+	for deadline := time.Now().Add(Patience); hungUp(err) && time.Now().Before(deadline); {
+		s, err = dial(t.Context(), base, session, token)
+	}
 	must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
 
-func dial(ctx context.Context, base, session, token string) (*Socket, error) {
+func dial(ctx context.Context, base, session, token string) (_ *Socket, err error) {
 	at := "ws" + strings.TrimPrefix(base, "http") + "/socket.io/?EIO=4&transport=websocket&sessionId=" + url.QueryEscape(session)
 	conn, resp, err := websocket.DefaultDialer.DialContext(ctx, at, nil)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
 	_ = resp.Body.Close()
+	defer func() {
+		if err != nil {
+			_ = conn.Close()
+		}
+	}()
 	s := &Socket{conn: conn, acks: make(map[int]chan json.RawMessage), events: make(chan Event, 256)}
 	auth, err := json.Marshal(map[string]string{"invocation": token})
 	if err != nil {
