@@ -125,7 +125,7 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 		}
 		d.confirm = strings.TrimSpace(line)
 	}
-	erased, lost, unseen := map[string]int64{}, []string(nil), int64(0)
+	erased, lost, unseen, unrevoked := map[string]int64{}, []string(nil), int64(0), []string(nil)
 	for {
 		var receipt people.Receipt
 		sure := people.NewErasure{Confirm: d.confirm}
@@ -136,7 +136,8 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 			erased[name] += n
 		}
 		lost, unseen = append(lost, receipt.Lost...), unseen+receipt.Unseen
-		if receipt.Lost, receipt.Unseen = lost, unseen; receipt.Done {
+		unrevoked = append(unrevoked, receipt.Unrevoked...)
+		if receipt.Lost, receipt.Unseen, receipt.Unrevoked = lost, unseen, unrevoked; receipt.Done {
 			return d.printReceipt(receipt, erased)
 		}
 		_, _ = fmt.Fprintln(d.io.Err, "There is more: going on.")
@@ -151,6 +152,12 @@ func (d *desk) printReceipt(r people.Receipt, erased map[string]int64) error {
 	_ = d.printLost(r.Lost)
 	if r.Unseen > 0 {
 		_, _ = fmt.Fprintf(d.io.Out, "\nOf %d archived conversations nobody looked whether the archive still had them: it did not answer in time. They are erased all the same.\n", r.Unseen)
+	}
+	if len(r.Unrevoked) > 0 {
+		_, _ = fmt.Fprintln(d.io.Out, "\nForgotten here, and not revoked elsewhere:")
+		for _, text := range r.Unrevoked {
+			_, _ = fmt.Fprintf(d.io.Out, "  %s\n", text)
+		}
 	}
 	_, _ = fmt.Fprintln(d.io.Out, "\nWhat stays:")
 	for _, text := range r.Stays {

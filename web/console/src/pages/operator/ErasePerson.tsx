@@ -70,6 +70,18 @@ export function ErasePerson({ person, onClose }: { person: Person; onClose: () =
               ))}
             </ul>
           ) : null}
+          {receipt.unrevoked?.length ? (
+            <>
+              <p>{say("operator.eraseUnrevoked")}</p>
+              <ul>
+                {receipt.unrevoked.map((text) => (
+                  <li key={text} dir="auto">
+                    {text}
+                  </li>
+                ))}
+              </ul>
+            </>
+          ) : null}
           <p>{say("operator.eraseStays")}</p>
           <ul>
             {receipt.stays.map((text) => (

@@ -79,6 +79,7 @@ test("a receipt adds up what several requests erased and what the archive had lo
     erased: { conversations: 2 },
     lost: ["s1"],
     unseen: 3,
+    unrevoked: ["wiki"],
     done: false,
     stays,
   });
@@ -92,6 +93,7 @@ test("a receipt adds up what several requests erased and what the archive had lo
     erased: { conversations: 3, files: 4 },
     lost: ["s1", "s2"],
     unseen: 3,
+    unrevoked: ["wiki"],
     done: true,
     stays,
   });

@@ -182,6 +182,8 @@ export interface ErasedPerson {
   lost?: string[];
   /** How many were erased without a look whether the archive still had them. */
   unseen?: number;
+  /** What they had authorized at other services and could not be revoked there. */
+  unrevoked?: string[];
   done: boolean;
   stays: string[];
 }
@@ -195,6 +197,7 @@ export function receiptOf(before: ErasedPerson | undefined, next: ErasedPerson):
     erased,
     lost: [...(before?.lost ?? []), ...(next.lost ?? [])],
     unseen: (before?.unseen ?? 0) + (next.unseen ?? 0),
+    unrevoked: [...(before?.unrevoked ?? []), ...(next.unrevoked ?? [])],
   };
 }
 
