@@ -513,10 +513,11 @@ func TestWhatRolesAreLeftWhenAKeyIsApproved(t *testing.T) {
 		refused("the key is used", "key_used", boss, func() { d.used[fresh] = true })
 		d.used[fresh] = false
 		d.give(t, eve, operators.Owner)
-		if _, err := d.keys.Approve(ctx, r.ID, ussdkey.Operator{Name: eve, From: eve, Owner: true}); err != nil || d.smith.bound[ada] != fresh {
+		owner := ussdkey.Operator{Name: eve, From: eve, Owner: true}
+		if _, err := d.keys.Approve(ctx, r.ID, owner); err != nil || d.smith.bound[ada] != fresh {
 			t.Errorf("an owner: %v, bound %v", err, d.smith.bound)
 		}
-		_, err := d.slowly(func() { d.give(t, eve, operators.Viewer) }).Undo(ctx, r.ID, ussdkey.Operator{Name: eve, From: eve, Owner: true})
+		_, err := d.slowly(func() { d.give(t, eve, operators.Viewer) }).Undo(ctx, r.ID, owner)
 		if !refusedWith(err, "role_too_low") || d.smith.bound[ada] != fresh {
 			t.Errorf("undone without a role: %v, bound %v", err, d.smith.bound)
 		}
