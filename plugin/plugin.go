@@ -172,6 +172,13 @@ type Forgetter interface {
 	ForgetUser(ctx context.Context, did string) (int, error)
 }
 
+// Returner has been given something by users at other services, such as tokens, and gives it
+// back there before Forgetter destroys what that takes. It says in words for the receipt what
+// could not be given back, and takes seconds at most: nothing is held up by services that are away.
+type Returner interface {
+	ReturnUser(ctx context.Context, did string) (left []string, err error)
+}
+
 // Exporter keeps something of users, and hands all of one user out as a value for JSON when
 // an operator exports them. It has no secrets.
 type Exporter interface {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity/membership"
-	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -47,12 +46,6 @@ func (a *App) measures() oracle.Measures {
 		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.CostMicros},
 		Own:       people.MeasureOf(a.access.quotas),
 	}
-}
-
-// runsThis reports whether a DID has a role of its own here.
-func (a *App) runsThis(ctx context.Context, did string) (bool, error) {
-	role, err := a.roles.book.Held(ctx, did)
-	return err == nil && role != operators.None, err
 }
 
 // KnownUsers calls tell with every DID that has something stored here, for

@@ -42,7 +42,8 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	if err != nil {
 		return part{}, err
 	}
-	store := ussdsql.New(a.res.db).WithOutbox(a.res.outbox).WithTexts(texts.Outgoing()).WithKeys(identitysql.New(a.res.db))
+	store := ussdsql.New(a.res.db).WithOutbox(a.res.outbox).WithTexts(texts.Outgoing()).
+		WithKeys(identitysql.New(a.res.db), telephonekit.Standing(a.res.db))
 	persons := ussdpeople.Persons{Links: store, Admit: a.standing}
 	cfg := ussd.Config{
 		Keys: keys, Menus: a.documents.menus.Value(), Limits: a.screens, Dialects: ussddialect.Names(a.dialects),
@@ -77,8 +78,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	}
 	accounts := ussdpeople.New(store, ussdpeople.Config{Keys: keys, Forget: a.conversations(talking), Now: a.res.now})
 	newKeys := ussdkey.New(store, ussdkey.Config{
-		Used: telephonekit.OwnThings{DB: a.res.db, Runs: a.runsThis, Migrated: people.Migrated}.Has, Runs: a.runsThis,
-		Bound: a.identity.KeysChanged, Now: a.res.now,
+		Stands: telephonekit.Standing(a.res.db)(a.res.db.Read()), Bound: a.identity.KeysChanged, Now: a.res.now,
 	})
 	workers := texts.Workers(cfg.Oracle)
 	workers["sessions"] = svc.Run

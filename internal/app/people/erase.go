@@ -24,6 +24,9 @@ type Holding struct {
 	Erase func(ctx context.Context, did string) (n int64, more bool, err error)
 	// Lost, which may be nil, looks at what Erase would destroy next.
 	Lost func(ctx context.Context, did string) (Looked, error)
+	// Return, which may be nil, gives back at other services what Erase forgets here, in
+	// seconds, and names what it could not.
+	Return func(ctx context.Context, did string) (left []string, err error)
 }
 
 // Looked is what a look at something came to, before it is erased.
@@ -51,6 +54,9 @@ type Receipt struct {
 	// Unseen is how many archived conversations were erased without a look whether the archive
 	// still had them, because it did not answer in time: they are not among those that were lost.
 	Unseen int64 `json:"unseen,omitempty"`
+	// Unrevoked says what the person had authorized at other services that was forgotten here
+	// and could not be revoked there.
+	Unrevoked []string `json:"unrevoked,omitempty"`
 	// Done says that nothing is left of it. Otherwise the same request goes on.
 	Done bool `json:"done"`
 	// Stays says what is left where the erasing does not reach.
@@ -136,6 +142,9 @@ func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Re
 			if err := receipt.look(ctx, h, did); err != nil {
 				return Receipt{}, err
 			}
+			if err := receipt.giveBack(ctx, h, did); err != nil {
+				return Receipt{}, err
+			}
 			n, left, err := h.Erase(ctx, did)
 			if err != nil {
 				return Receipt{}, fmt.Errorf("erase %s: %w", h.Name, err)
@@ -169,6 +178,19 @@ func (r *Receipt) look(ctx context.Context, h Holding, did string) error {
 	}
 	r.Lost = append(r.Lost, saw.Lost...)
 	r.Unseen += saw.Unseen
+	return nil
+}
+
+// giveBack has a holding give back what it forgets next.
+func (r *Receipt) giveBack(ctx context.Context, h Holding, did string) error {
+	if h.Return == nil {
+		return nil
+	}
+	left, err := h.Return(ctx, did)
+	if err != nil {
+		return fmt.Errorf("give back %s: %w", h.Name, err)
+	}
+	r.Unrevoked = append(r.Unrevoked, left...)
 	return nil
 }
 

@@ -111,6 +111,31 @@ func TestTheReceiptNamesWhatWasLost(t *testing.T) {
 	})
 }
 
+// What is forgotten is given back elsewhere before, and what could not be is on the receipt.
+func TestTheReceiptNamesWhatIsNotRevoked(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		alice := identitytest.Alice.DID
+		d := opened(t, open(t), alice)
+		d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+		tokens := &holding{left: 1}
+		d.Holdings = []people.Holding{{
+			Name: "tokens", Erase: tokens.erase,
+			Return: func(context.Context, string) (left []string, err error) {
+				if tokens.left > 0 {
+					left = append(left, "that at wiki")
+				}
+				return left, nil
+			},
+		}}
+		d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
+		r, err := d.Erase(t.Context(), alice, "o", time.Hour)
+		if err != nil || !r.Done || r.Erased["tokens"] != 1 || !slices.Equal(r.Unrevoked, []string{"that at wiki"}) {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
 // What the archive did not say in time is not called lost, and not called kept.
 func TestWhatNobodyLookedAtIsNotLost(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package people
 
 import (
 	"archive/tar"
+	"bufio"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -37,7 +38,7 @@ func (d Deps) exportRoute(tags []string, did []httpserver.Param) httpserver.Rout
 	return httpserver.Route{
 		Method: http.MethodPost, Pattern: "/operator/people/{did}/export", Auth: httpserver.Operator, Tags: tags, Params: did, Stream: true,
 		InnerRole: httpserver.Owner, Summary: "Export somebody",
-		Doc: "What is kept of them as a tar archive, packed with gzip: conversations with the versions that are not shown and what they thought of answers, calls and where their recordings lie, what plugins remember, app keys, webhooks and links to files without their secrets, collections, and files with their list. Archived conversations are read and stay archived; `lost.json`, the last file, names those that the archive has lost. An archive that ends early is one that failed.",
+		Doc: "What is kept of them as a tar archive, packed with gzip: conversations with the versions that are not shown and what they thought of answers, calls and where their recordings lie, what plugins remember, app keys, webhooks and links to files without their secrets, collections, and files with their list. Archived conversations are read and stay archived; `lost.json`, the last file, names those that the archive has lost, and files whose stored content is damaged: of these the export has what comes before the damage, and then zeros. An archive that ends early is one that failed.",
 		Replies: []httpserver.Reply{
 			{Status: http.StatusOK, Media: "application/gzip", Doc: "The archive."},
 			{Status: http.StatusForbidden, Doc: "They have a role, and you are no owner."},
@@ -89,8 +90,8 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 type Archive struct {
 	tar *tar.Writer
 	at  time.Time
-	// lost are the conversations that the archive of conversations has lost.
-	lost []string
+	// lost is what it lacks.
+	lost Lost
 }
 
 // LostName is the last file of an export: what it could not have.
@@ -99,6 +100,18 @@ const LostName = "lost.json"
 // Lost is what that file says. Of the conversations it names there is all but the messages.
 type Lost struct {
 	Conversations []string `json:"conversations"`
+	// Files are those whose stored content is damaged.
+	Files []DamagedFile `json:"files"`
+}
+
+// DamagedFile is a file of which an export has the beginning alone.
+type DamagedFile struct {
+	ID   string `json:"id"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	// Good is how many bytes are as they were. The rest is zeros in the archive; without any
+	// the file is not there.
+	Good int64 `json:"good"`
 }
 
 // mostNamed bounds how many of them an event names.
@@ -135,11 +148,21 @@ func (s Services) Export(ctx context.Context, did string, a *Archive) error {
 			return err
 		}
 	}
-	if len(a.lost) > 0 {
+	if lost := a.lost.Conversations; len(lost) > 0 {
 		s.Log.WarnContext(ctx, "an export lacks archived conversations whose objects are lost", slog.String("event", "people.export_lost"),
-			slog.Int("conversations", len(a.lost)), slog.Any("sessions", a.lost[:min(len(a.lost), mostNamed)]))
+			slog.Int("conversations", len(lost)), slog.Any("sessions", lost[:min(len(lost), mostNamed)]))
 	}
-	return a.json(LostName, Lost{Conversations: append([]string{}, a.lost...)})
+	if files := a.lost.Files; len(files) > 0 {
+		ids := make([]string, 0, mostNamed) // paths say more than operators need
+		for _, f := range files[:min(len(files), mostNamed)] {
+			ids = append(ids, f.ID)
+		}
+		s.Log.WarnContext(ctx, "an export lacks files whose stored content is damaged", slog.String("event", "people.export_damaged"),
+			slog.Int("files", len(files)), slog.Any("ids", ids))
+	}
+	return a.json(LostName, Lost{
+		Conversations: append([]string{}, a.lost.Conversations...), Files: append([]DamagedFile{}, a.lost.Files...),
+	})
 }
 
 func (s Services) exportKeys(ctx context.Context, did string, a *Archive) error {
@@ -208,7 +231,7 @@ func (s Services) exportConversation(ctx context.Context, did string, session or
 	if !errors.Is(err, oracle.ErrLost) {
 		return err
 	}
-	if a.lost = append(a.lost, session.ID); page > 0 { // it was archived in the middle
+	if a.lost.Conversations = append(a.lost.Conversations, session.ID); page > 0 { // it was archived in the middle
 		return nil
 	}
 	file.Messages, file.Lost = []oracle.Message{}, oracle.ErrLost.Error()
@@ -337,24 +360,53 @@ func (a *Archive) list(name string, files []filestore.File) error {
 	return a.json(name, out)
 }
 
+// exportFile writes a file. Where the stored content is damaged it is named, and the export
+// goes on: there is nothing better to come by trying again.
 func (s Services) exportFile(ctx context.Context, owner filestore.Access, f filestore.File, a *Archive) error {
 	now, content, err := s.Files.OpenID(ctx, owner, f.ID)
 	if fault.Is(err, fault.NotFound) {
 		return nil // deleted meanwhile
 	}
 	if err != nil {
-		return err
+		return a.damaged(f, 0, err)
 	}
 	body, err := content.Range(0, content.Size())
 	if err != nil {
-		return err
+		return a.damaged(now, 0, err)
 	}
 	defer func() { _ = body.Close() }()
+	begun := bufio.NewReader(body)
+	if _, err := begun.Peek(1); err != nil && !errors.Is(err, io.EOF) { // nothing of it is good
+		return a.damaged(now, 0, err)
+	}
 	if err := a.begin("files/"+strings.TrimPrefix(now.Path, "/"), content.Size(), now.Updated); err != nil {
 		return err
 	}
-	if _, err := io.Copy(a.tar, body); err != nil {
+	n, err := io.Copy(a.tar, begun)
+	if err == nil {
+		return nil
+	}
+	if err := a.damaged(now, n, err); err != nil {
+		return err
+	}
+	// Its length was promised.
+	_, err = io.CopyN(a.tar, zeros{}, content.Size()-n)
+	return err
+}
+
+// damaged notes a file, or passes on what is no damage.
+func (a *Archive) damaged(f filestore.File, good int64, err error) error {
+	if fault.From(err).Code != fault.From(filestore.Corrupt(nil)).Code {
 		return fmt.Errorf("export a file: %w", err)
 	}
+	a.lost.Files = append(a.lost.Files, DamagedFile{ID: f.ID, Path: f.Path, Size: f.Size, Good: good})
 	return nil
+}
+
+// zeros never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }

@@ -79,7 +79,7 @@ func (s Services) Holdings() []Holding {
 	if s.Chats != nil {
 		// Their search index goes with the last of them.
 		list = append(list, Holding{Name: "conversations", Erase: s.eraseConversations, Lost: s.lostConversations})
-		add("memories and preferences", s.erasePlugins)
+		list = append(list, Holding{Name: "memories and preferences", Erase: s.erasePlugins, Return: s.returnPlugins})
 	}
 	if s.Files != nil {
 		add("collections", s.eraseCollections) // each with its index
@@ -194,6 +194,20 @@ func (s Services) eraseConversations(ctx context.Context, did string) (n int64, 
 		n++
 	}
 	return n, len(some) > 0, nil
+}
+
+// returnPlugins has plugins give back elsewhere what they are about to forget.
+func (s Services) returnPlugins(ctx context.Context, did string) (left []string, err error) {
+	for _, l := range s.Plugins.Loaded() {
+		if p, ok := l.Plugin.(plugin.Returner); ok {
+			more, err := p.ReturnUser(ctx, did)
+			if err != nil {
+				return nil, err
+			}
+			left = append(left, more...)
+		}
+	}
+	return left, nil
 }
 
 func (s Services) erasePlugins(ctx context.Context, did string) (n int64, _ bool, err error) {

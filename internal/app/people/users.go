@@ -46,8 +46,7 @@ func Any(ctx context.Context, db *sqldb.DB) (bool, error) {
 // Migrated reports whether a service's tables are there: another node may be the
 // only one that serves it.
 func Migrated(ctx context.Context, db *sqldb.DB, m sqldb.Migrations) (bool, error) {
-	state, err := db.MigrationStatus(ctx, m)
-	return err == nil && len(state) > 0 && !state[0].Applied.IsZero(), err
+	return db.HasTablesOf(ctx, db.Read(), m)
 }
 
 const userPage = 500

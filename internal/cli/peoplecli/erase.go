@@ -45,11 +45,29 @@ func (d *desk) export(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("read %s again: %w", name, err)
 	}
 	has := "has all that is kept of them"
-	if len(lost) > 0 {
-		has = fmt.Sprintf("has what is kept of them but %d archived conversations that the archive has lost", len(lost))
+	if len(lost.Conversations) > 0 {
+		has = fmt.Sprintf("has what is kept of them but %d archived conversations that the archive has lost", len(lost.Conversations))
+	}
+	if len(lost.Files) > 0 {
+		has = "has what is kept of them as far as it is there"
 	}
 	_, _ = fmt.Fprintf(d.io.Out, "%s %s (%s): tar -tzf %s lists it. It is as private as they are.\n", name, has, bytesize.Text(n), name)
-	return d.printLost(lost)
+	if err := d.printLost(lost.Conversations); err != nil || len(lost.Files) == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintln(d.io.Out, "\nFiles whose stored content is damaged:")
+	for _, f := range lost.Files {
+		_, _ = fmt.Fprintf(d.io.Out, "  %q %s\n", f.Path, goodOf(f))
+	}
+	return fmt.Errorf("the export is not whole: %d files are damaged; a backup may still have them", len(lost.Files))
+}
+
+// goodOf says what an export has of a damaged file.
+func goodOf(f people.DamagedFile) string {
+	if f.Good == 0 {
+		return "is not in the export"
+	}
+	return fmt.Sprintf("has its first %d bytes, and zeros for the other %d", f.Good, f.Size-f.Good)
 }
 
 // printLost names conversations that the archive has lost.
@@ -69,30 +87,29 @@ const maxLost = 64 << 20
 
 // lostOf reads an export to its end, so that one that is not whole is noticed, and returns
 // what it lacks.
-func lostOf(name string) (_ []string, err error) {
+func lostOf(name string) (lost people.Lost, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return lost, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	plain, err := gzip.NewReader(f)
 	if err != nil {
-		return nil, err
+		return lost, err
 	}
-	var lost people.Lost
 	for all := tar.NewReader(plain); ; {
 		h, err := all.Next()
 		if errors.Is(err, io.EOF) {
-			return lost.Conversations, nil
+			return lost, nil
 		}
 		if err != nil {
-			return nil, err
+			return lost, err
 		}
 		if h.Name != people.LostName {
 			continue
 		}
 		if err := json.NewDecoder(io.LimitReader(all, maxLost)).Decode(&lost); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.Name, err)
+			return lost, fmt.Errorf("%s: %w", h.Name, err)
 		}
 	}
 }
@@ -108,7 +125,7 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 		}
 		d.confirm = strings.TrimSpace(line)
 	}
-	erased, lost, unseen := map[string]int64{}, []string(nil), int64(0)
+	erased, lost, unseen, unrevoked := map[string]int64{}, []string(nil), int64(0), []string(nil)
 	for {
 		var receipt people.Receipt
 		sure := people.NewErasure{Confirm: d.confirm}
@@ -119,7 +136,8 @@ func (d *desk) erase(ctx context.Context, args []string) error {
 			erased[name] += n
 		}
 		lost, unseen = append(lost, receipt.Lost...), unseen+receipt.Unseen
-		if receipt.Lost, receipt.Unseen = lost, unseen; receipt.Done {
+		unrevoked = append(unrevoked, receipt.Unrevoked...)
+		if receipt.Lost, receipt.Unseen, receipt.Unrevoked = lost, unseen, unrevoked; receipt.Done {
 			return d.printReceipt(receipt, erased)
 		}
 		_, _ = fmt.Fprintln(d.io.Err, "There is more: going on.")
@@ -134,6 +152,12 @@ func (d *desk) printReceipt(r people.Receipt, erased map[string]int64) error {
 	_ = d.printLost(r.Lost)
 	if r.Unseen > 0 {
 		_, _ = fmt.Fprintf(d.io.Out, "\nOf %d archived conversations nobody looked whether the archive still had them: it did not answer in time. They are erased all the same.\n", r.Unseen)
+	}
+	if len(r.Unrevoked) > 0 {
+		_, _ = fmt.Fprintln(d.io.Out, "\nForgotten here, and not revoked elsewhere:")
+		for _, text := range r.Unrevoked {
+			_, _ = fmt.Fprintf(d.io.Out, "  %s\n", text)
+		}
 	}
 	_, _ = fmt.Fprintln(d.io.Out, "\nWhat stays:")
 	for _, text := range r.Stays {

@@ -139,11 +139,11 @@ func NewBook(store Store, now func() time.Time) *Book {
 // maxRoots bounds how many chains of one request are looked up.
 const maxRoots = 8
 
-// RoleOf returns what a request may do, and None for one that proves nothing
-// here.
-func (b *Book) RoleOf(ctx context.Context, p identity.Principal) (Role, error) {
+// RoleOf returns what a request may do and the DID whose role that is, and None for one that
+// proves nothing here.
+func (b *Book) RoleOf(ctx context.Context, p identity.Principal) (role Role, from string, err error) {
 	if p.Kind != identity.ByInvocation {
-		return None, nil
+		return None, "", nil
 	}
 	best, looked := -1, 0
 	for i := range p.Grants {
@@ -157,14 +157,16 @@ func (b *Book) RoleOf(ctx context.Context, p identity.Principal) (Role, error) {
 		}
 		held, err := b.Held(ctx, string(g.Root))
 		if err != nil {
-			return None, err
+			return None, "", err
 		}
-		best = max(best, min(limit, step(held)))
+		if reached := min(limit, step(held)); reached > best {
+			best, from = reached, string(g.Root)
+		}
 	}
 	if best < 0 {
-		return None, nil
+		return None, "", nil
 	}
-	return ladder[best].role, nil
+	return ladder[best].role, from, nil
 }
 
 // Held returns the role that a DID has itself, whatever others lend it.

@@ -45,6 +45,8 @@ type OperatorIdentity struct {
 	// Name is how records call them: a DID, or which secret was shown.
 	Name string
 	Role Role
+	// From is the DID whose role it is, theirs or that of who lends it, and "" for a secret.
+	From string
 	// Lent says that the role is another's, by a delegation that ends.
 	Lent bool
 }

@@ -160,25 +160,29 @@ func compare(ctx context.Context, tx Querier, service string, files []Migration)
 	return all, nil
 }
 
-// MigrationStatus lists the service's migrations, applied and pending, oldest
-// first. It changes nothing.
+// MigrationStatus lists the service's migrations, applied and pending, oldest first. It changes nothing.
 func (db *DB) MigrationStatus(ctx context.Context, m Migrations) ([]Migration, error) {
 	files, err := m.read(db.dialect)
 	if err != nil {
 		return nil, err
 	}
+	if is, err := db.HasTablesOf(ctx, db.Read(), m); err != nil || !is {
+		return files, err
+	}
+	return compare(ctx, db.Read(), m.Service, files)
+}
+
+// HasTablesOf reports, as q sees it, whether a service's tables were made, by whichever node.
+func (db *DB) HasTablesOf(ctx context.Context, q Querier, m Migrations) (bool, error) {
 	var n int
 	exists := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
 	if db.dialect == Postgres {
 		exists = `SELECT COUNT(*) FROM pg_catalog.pg_class WHERE oid = to_regclass($1)`
 	}
-	if err := db.Read().QueryRowContext(ctx, exists, m.Service+"_migrations").Scan(&n); err != nil {
-		return nil, fmt.Errorf("look for version table of %s: %w", m.Service, err)
+	if err := q.QueryRowContext(ctx, exists, m.Service+"_migrations").Scan(&n); err != nil {
+		return false, fmt.Errorf("look for version table of %s: %w", m.Service, err)
 	}
-	if n == 0 {
-		return files, nil
-	}
-	return compare(ctx, db.Read(), m.Service, files)
+	return n > 0, nil
 }
 
 // read returns the files for an engine, oldest first, and refuses what could

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -327,18 +326,7 @@ func (p *Plugin) revoke(ctx context.Context, did, name string, private bool, g g
 	if len(g.Sealed) == 0 {
 		return false
 	}
-	s, err := p.open(g, did, name)
-	if err != nil || s.Grant.Revoke == "" {
-		return false
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
 	defer cancel()
-	err = errors.Join(
-		p.client(private).Revoke(ctx, s.Grant, s.Tokens.Refresh, "refresh_token"),
-		p.client(private).Revoke(ctx, s.Grant, s.Tokens.Access, "access_token"),
-	)
-	if err != nil {
-		p.host.Log.Info("tokens for an MCP server were forgotten, but not revoked", slog.String("event", "mcp.revoke_failed"), slog.String("server", name), slog.Any("error", err))
-	}
-	return err == nil
+	return p.giveBack(ctx, did, name, private, g) == nil
 }

@@ -141,19 +141,15 @@ func (p *Plugin) discard(ctx context.Context, did, name string) (found bool, old
 }
 
 // ForgetUser implements plugin.Forgetter: the servers that a user added, with what was
-// authorized there, and what they authorized at the operator's.
+// authorized there, and what they authorized at the operator's. ReturnUser gave it back.
 func (p *Plugin) ForgetUser(ctx context.Context, did string) (int, error) {
 	names, _, err := p.mine(ctx, did)
 	if err != nil {
 		return 0, err
 	}
 	for _, name := range names {
-		found, old, err := p.discard(ctx, did, name)
-		if err != nil {
+		if _, _, err := p.discard(ctx, did, name); err != nil {
 			return 0, err
-		}
-		if found {
-			p.revoke(ctx, did, name, p.cfg.UserPrivate, old)
 		}
 	}
 	// What is left was authorized at servers of the operator.

@@ -115,6 +115,15 @@ func (s *Store) one(ctx context.Context, where string, args ...any) (appkey.Key,
 	return k, true, nil
 }
 
+// HasKeys reports whether somebody ever made an app key, as q sees it.
+func HasKeys(ctx context.Context, q sqldb.Querier, maker string) (has bool, err error) {
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM identity_app_keys WHERE maker = $1)`, maker).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look for app keys: %w", err)
+	}
+	return has, nil
+}
+
 // Keys implements appkey.Store.
 func (s *Store) Keys(ctx context.Context, maker string, limit int) (_ []appkey.Key, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT `+columns+` FROM identity_app_keys

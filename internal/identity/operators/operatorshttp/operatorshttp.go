@@ -229,7 +229,7 @@ func Signed(s *identity.Service, book *operators.Book) func(*http.Request) (http
 		case err != nil:
 			return httpserver.OperatorIdentity{}, err
 		}
-		role, err := book.RoleOf(ctx, p)
+		role, from, err := book.RoleOf(ctx, p)
 		if err != nil || role == operators.None {
 			return httpserver.OperatorIdentity{}, err
 		}
@@ -237,6 +237,6 @@ func Signed(s *identity.Service, book *operators.Book) func(*http.Request) (http
 		if err != nil {
 			return httpserver.OperatorIdentity{}, err
 		}
-		return httpserver.OperatorIdentity{Name: p.DID, Role: roles[role], Lent: roles[own] < roles[role]}, nil
+		return httpserver.OperatorIdentity{Name: p.DID, Role: roles[role], From: from, Lent: roles[own] < roles[role]}, nil
 	}
 }

@@ -42,7 +42,8 @@ func newDesk(t *testing.T, token string) *desk {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	nothing := func(w http.ResponseWriter, _ *http.Request) error {
+	nothing := func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("From", httpserver.OperatorOf(r.Context()).From)
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -257,8 +258,8 @@ func TestLentOwnershipMakesNothingThatStays(t *testing.T) {
 	d := newDesk(t, "")
 	d.give(t, alice.DID, operators.Owner)
 	lent := sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/*"))))
-	if w := d.ask(t, http.MethodPost, "/own", "", lent); w.Code != http.StatusNoContent {
-		t.Errorf("another route for owners: %d %s", w.Code, w.Body)
+	if w := d.ask(t, http.MethodPost, "/own", "", lent); w.Code != http.StatusNoContent || w.Header().Get("From") != alice.DID {
+		t.Errorf("another route for owners: %d %s, by the role of %q", w.Code, w.Body, w.Header().Get("From"))
 	}
 	refused := func() {
 		t.Helper()

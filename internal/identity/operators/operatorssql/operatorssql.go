@@ -25,8 +25,14 @@ func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 // RoleOf implements operators.Store.
 func (s *Store) RoleOf(ctx context.Context, did string) (operators.Role, error) {
+	return RoleIn(ctx, s.db.Read(), did)
+}
+
+// RoleIn returns the role of a DID, or none, as q sees it: a transaction that goes by the
+// answer is tried again when the role changes meanwhile.
+func RoleIn(ctx context.Context, q sqldb.Querier, did string) (operators.Role, error) {
 	var role string
-	err := s.db.Read().QueryRowContext(ctx, `SELECT role FROM identity_operators WHERE did = $1`, did).Scan(&role)
+	err := q.QueryRowContext(ctx, `SELECT role FROM identity_operators WHERE did = $1`, did).Scan(&role)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return operators.None, fmt.Errorf("look for operator: %w", err)
 	}

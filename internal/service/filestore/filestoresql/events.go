@@ -168,6 +168,15 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int
 	return nil
 }
 
+// HasFiles reports whether a namespace has files, in the trash too, as q sees it.
+func HasFiles(ctx context.Context, q sqldb.Querier, ns string) (has bool, err error) {
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM filestore_usage WHERE ns = $1 AND files + trash_files > 0)`, ns).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look for files: %w", err)
+	}
+	return has, nil
+}
+
 // Usage implements filestore.Records.
 func (s *Store) Usage(ctx context.Context, scope filestore.Scope) (filestore.Usage, error) {
 	var u filestore.Usage

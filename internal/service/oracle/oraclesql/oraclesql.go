@@ -141,6 +141,15 @@ func (st *Store) Session(ctx context.Context, owner, id string) (oracle.Session,
 		`SELECT `+sessionColumns+` FROM oracle_sessions WHERE id = $1 AND owner = $2`, id, owner))
 }
 
+// HasSessions reports whether somebody has conversations, as q sees it.
+func HasSessions(ctx context.Context, q sqldb.Querier, owner string) (has bool, err error) {
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM oracle_sessions WHERE owner = $1 AND expires_ms = 0)`, owner).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look for sessions: %w", err)
+	}
+	return has, nil
+}
+
 // Sessions lists the owner's sessions, last changed first.
 func (st *Store) Sessions(ctx context.Context, owner string, limit, offset int) ([]oracle.Session, int64, error) {
 	var (

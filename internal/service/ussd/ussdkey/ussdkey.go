@@ -9,8 +9,8 @@
 //
 // What it refuses. Neither a telephone with its PIN, nor an operator alone, makes anybody
 // somebody else. Nobody approves what is about themselves, and for who runs the deployment an
-// owner decides. A key that was used for something of its own is not bound: that would be
-// out of reach.
+// owner decides; who has which role is read in the transaction that goes by it. A key that was
+// used for something of its own is not bound: that would be out of reach.
 //
 // Decision: ADR 0256.
 package ussdkey
@@ -19,6 +19,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
@@ -63,6 +64,7 @@ var (
 	errNone  = fault.New(fault.NotFound, "There is no such request.")
 	errOwn   = fault.New(fault.Forbidden, "Somebody else has to approve a request that is about you.").WithCode("own_request")
 	errOwner = fault.New(fault.Forbidden, "The person runs this deployment: an owner has to approve it.").WithCode("owner_needed")
+	errRole  = fault.New(fault.Forbidden, "Your role was taken away meanwhile: somebody who still has one decides.").WithCode("role_too_low")
 	errOther = fault.New(fault.Forbidden, "Whoever approved it undoes it, or an owner.").WithCode("owner_needed")
 	errUsed  = fault.New(fault.Conflict, "That key has files, conversations or a role of its own, which would be out of reach: make a new key, and ask with that.").WithCode("key_used")
 )
@@ -122,15 +124,22 @@ type Step struct {
 	By string
 	At time.Time
 	// Allowed, which may be nil, refuses who may not decide so about the request as it is then.
-	Allowed func(Request) error
+	// The witness belongs to the same transaction.
+	Allowed func(ctx context.Context, r Request, stands Witness) error
+}
+
+// Witness says how people stand here.
+type Witness interface {
+	// Role returns the role that a DID has itself.
+	Role(ctx context.Context, did string) (operators.Role, error)
+	// Used reports whether a DID has something of its own.
+	Used(ctx context.Context, did string) (bool, error)
 }
 
 // Config is what the service needs.
 type Config struct {
-	// Used reports whether a DID has something of its own.
-	Used func(ctx context.Context, did string) (bool, error)
-	// Runs reports whether a DID runs the deployment.
-	Runs func(ctx context.Context, did string) (bool, error)
+	// Stands says how people stand, to who asks or looks: a step has a witness of its own.
+	Stands Witness
 	// Bound is told when a binding changed.
 	Bound func(ctx context.Context)
 	Now   func() time.Time
@@ -149,6 +158,30 @@ func New(store Store, cfg Config) *Service { return &Service{store: store, cfg: 
 type Operator struct {
 	Name  string
 	Owner bool
+	// From is the DID whose role they act by, theirs or that of who lends it, and "" for a secret.
+	From string
+}
+
+// still returns the operator with what is left of the role, and refuses one who lost it.
+func (o Operator) still(ctx context.Context, stands Witness) (Operator, error) {
+	if o.From == "" {
+		return o, nil
+	}
+	role, err := stands.Role(ctx, o.From)
+	if err != nil {
+		return Operator{}, err
+	}
+	if role != operators.Operator && role != operators.Owner {
+		return Operator{}, errRole
+	}
+	o.Owner = o.Owner && role == operators.Owner
+	return o, nil
+}
+
+// runs reports whether a DID runs the deployment.
+func runs(ctx context.Context, stands Witness, did string) (bool, error) {
+	role, err := stands.Role(ctx, did)
+	return role != operators.None, err
 }
 
 const maxListed = 500
@@ -173,34 +206,40 @@ func (s *Service) list(ctx context.Context, f Filter) ([]Request, error) {
 }
 
 // Fresh refuses a key that was used for something of its own.
-func (s *Service) Fresh(ctx context.Context, key string) error {
-	used, err := s.cfg.Used(ctx, key)
+func (s *Service) Fresh(ctx context.Context, key string) error { return fresh(ctx, s.cfg.Stands, key) }
+
+func fresh(ctx context.Context, stands Witness, key string) error {
+	used, err := stands.Used(ctx, key)
 	if err == nil && used {
 		return errUsed
 	}
 	return err
 }
 
-// Approve binds the new key.
+// Approve binds the new key. Who may is looked at where it is bound: roles are taken and
+// given, and keys used, while somebody decides.
 func (s *Service) Approve(ctx context.Context, id string, by Operator) (Request, error) {
-	r, err := s.store.KeyRequestOf(ctx, id)
-	if err != nil {
-		return Request{}, err
-	}
+	allowed := func(ctx context.Context, r Request, stands Witness) error { return r.approvedBy(ctx, by, stands) }
+	return s.decide(ctx, id, Step{To: Approved, By: by.Name, Allowed: allowed})
+}
+
+// approvedBy refuses who may not approve a request, and a key that cannot be bound.
+func (r Request) approvedBy(ctx context.Context, by Operator, stands Witness) error {
 	if by.Name == r.Person || by.Name == r.Key {
-		return Request{}, errOwn
+		return errOwn
 	}
-	runs, err := s.cfg.Runs(ctx, r.Person)
+	by, err := by.still(ctx, stands)
 	if err != nil {
-		return Request{}, err
+		return err
 	}
-	if runs && !by.Owner {
-		return Request{}, errOwner
+	is, err := runs(ctx, stands, r.Person)
+	if err != nil {
+		return err
 	}
-	if err := s.Fresh(ctx, r.Key); err != nil {
-		return Request{}, err
+	if is && !by.Owner {
+		return errOwner
 	}
-	return s.decide(ctx, id, Step{To: Approved, By: by.Name})
+	return fresh(ctx, stands, r.Key)
 }
 
 // Refuse ends a request, for an operator.
@@ -226,19 +265,19 @@ func (s *Service) RefuseOwn(ctx context.Context, id, person string) (Request, er
 // owner alone decides there too.
 //
 // Who approved it is looked at where it is undone: somebody else may approve it meanwhile.
-// Whose it is never changes.
 func (s *Service) Undo(ctx context.Context, id string, by Operator) (Request, error) {
-	r, err := s.store.KeyRequestOf(ctx, id)
-	if err != nil {
-		return Request{}, err
+	allowed := func(ctx context.Context, r Request, stands Witness) error {
+		by, err := by.still(ctx, stands)
+		if err != nil {
+			return err
+		}
+		is, err := runs(ctx, stands, r.Person)
+		if err != nil {
+			return err
+		}
+		return r.undoneBy(by, is)
 	}
-	runs, err := s.cfg.Runs(ctx, r.Person)
-	if err != nil {
-		return Request{}, err
-	}
-	return s.decide(ctx, id, Step{To: Undone, By: by.Name, Allowed: func(now Request) error {
-		return now.undoneBy(by, runs)
-	}})
+	return s.decide(ctx, id, Step{To: Undone, By: by.Name, Allowed: allowed})
 }
 
 // undoneBy refuses who may not undo an approved request; runs says whether its person runs
@@ -261,8 +300,8 @@ func (s *Service) MayUndo(ctx context.Context, r Request, by Operator) (bool, er
 	if !open || by.Owner {
 		return open, nil
 	}
-	runs, err := s.cfg.Runs(ctx, r.Person)
-	return err == nil && r.undoneBy(by, runs) == nil, err
+	is, err := runs(ctx, s.cfg.Stands, r.Person)
+	return err == nil && r.undoneBy(by, is) == nil, err
 }
 
 func (s *Service) decide(ctx context.Context, id string, step Step) (Request, error) {

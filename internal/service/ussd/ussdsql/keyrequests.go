@@ -24,10 +24,11 @@ type Keys interface {
 	Unbind(ctx context.Context, tx sqldb.Querier, person, key string) error
 }
 
-// WithKeys returns the store with somebody who binds keys; without, none can be.
-func (s *Store) WithKeys(k Keys) *Store {
+// WithKeys returns the store with somebody who binds keys, and somebody who says how those
+// stand who are concerned, as the transaction sees it; without, none can be.
+func (s *Store) WithKeys(k Keys, stand func(tx sqldb.Querier) ussdkey.Witness) *Store {
 	with := *s
-	with.keys = k
+	with.keys, with.stand = k, stand
 	return &with
 }
 
@@ -189,8 +190,11 @@ func (s *Store) DecideKey(ctx context.Context, id string, step ussdkey.Step) (us
 		if err := r.May(to, at); err != nil {
 			return err
 		}
+		if to != ussdkey.Refused && s.keys == nil {
+			return errNoKeys
+		}
 		if step.Allowed != nil {
-			if err := step.Allowed(r); err != nil {
+			if err := step.Allowed(ctx, r, s.stand(tx)); err != nil {
 				return err
 			}
 		}
@@ -224,8 +228,6 @@ func (s *Store) bindKey(ctx context.Context, tx sqldb.Querier, r ussdkey.Request
 	switch {
 	case to == ussdkey.Refused:
 		return nil
-	case s.keys == nil:
-		return errNoKeys
 	case to == ussdkey.Undone:
 		// Telephones that the key linked in the person's name, or that asked for it, are not theirs.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_links WHERE did = $1 AND (account = $2 OR created_ms >= $3)`,

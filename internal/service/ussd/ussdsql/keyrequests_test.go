@@ -13,9 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
+	"github.com/castalia-org/castalia/internal/identity/operators"
+	"github.com/castalia-org/castalia/internal/identity/operators/operatorssql"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey/ussdkeyhttp"
@@ -54,11 +58,36 @@ type keyDesk struct {
 	keys  *ussdkey.Service
 	smith *lockSmith
 	used  map[string]bool
-	runs  map[string]bool
 	phone *ussdtest.Phone
 	id    string
 	told  int // of bindings
 	out   *told
+}
+
+// witness says how people stand: their roles by the tables that q sees.
+type witness struct {
+	d *keyDesk
+	q sqldb.Querier
+}
+
+func (w witness) Role(ctx context.Context, did string) (operators.Role, error) {
+	return operatorssql.RoleIn(ctx, w.q, did)
+}
+
+func (w witness) Used(_ context.Context, did string) (bool, error) { return w.d.used[did], nil }
+
+// give gives somebody a role, and takes it away again.
+func (d *keyDesk) give(t *testing.T, did string, role operators.Role) (take func()) {
+	t.Helper()
+	roles := operatorssql.New(d.db)
+	if err := roles.PutOperator(t.Context(), operators.Record{DID: did, Role: role, Added: d.clock.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if was, err := roles.RemoveOperator(t.Context(), did, ""); err != nil || !was {
+			t.Errorf("take the role of %s away: %v %v", did, was, err)
+		}
+	}
 }
 
 const keyWait = 24 * time.Hour
@@ -73,14 +102,14 @@ func eachKeyDesk(t *testing.T, body func(t *testing.T, d *keyDesk)) {
 	t.Helper()
 	eachCounter(t, func(t *testing.T, c counter) {
 		d := &keyDesk{
-			counter: c, smith: &lockSmith{bound: map[string]string{}}, used: map[string]bool{}, runs: map[string]bool{},
-			out: &told{},
+			counter: c, smith: &lockSmith{bound: map[string]string{}}, used: map[string]bool{}, out: &told{},
 		}
-		d.store = c.store.WithKeys(d.smith).WithOutbox(d.out)
+		sqldbtest.Migrate(t, c.db, identitysql.Migrations())
+		stand := func(q sqldb.Querier) ussdkey.Witness { return witness{d, q} }
+		d.store = c.store.WithKeys(d.smith, stand).WithOutbox(d.out)
 		d.keys = ussdkey.New(d.store, ussdkey.Config{
-			Used:  func(_ context.Context, did string) (bool, error) { return d.used[did], nil },
-			Runs:  func(_ context.Context, did string) (bool, error) { return d.runs[did], nil },
-			Bound: func(context.Context) { d.told++ }, Now: c.clock.Now,
+			Stands: stand(c.db.Read()),
+			Bound:  func(context.Context) { d.told++ }, Now: c.clock.Now,
 		})
 		svc := c.node(func(cfg *ussd.Config) { cfg.NewKeyWait = keyWait })
 		d.phone = ussdtest.NewPhone(svc, alice, "s1")
@@ -285,7 +314,7 @@ func TestWhoDecidesAboutAKey(t *testing.T) {
 				t.Errorf("%s approves its own: %v", self, err)
 			}
 		}
-		d.runs[ada] = true
+		d.give(t, ada, operators.Viewer)
 		if _, err := d.keys.Approve(ctx, r.ID, anOperator); !refusedWith(err, "owner_needed") {
 			t.Errorf("about an operator: %v", err)
 		}
@@ -433,23 +462,66 @@ func TestTheListSaysWhoMayUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("it is approved", map[string]bool{boss.Name: true, anOperator.Name: true, "another": false, "viewer": false})
-		d.runs[ada] = true
+		d.give(t, ada, operators.Viewer)
 		want("the person runs the deployment", map[string]bool{boss.Name: true, anOperator.Name: false})
 		d.clock.Jump(ussdkey.UndoTime)
 		want("it is too old", nobody)
 	})
 }
 
-// meanwhile lets something happen once a request was read.
+// meanwhile lets something happen before a step is taken.
 type meanwhile struct {
 	ussdkey.Store
 	happens func()
 }
 
-func (m meanwhile) KeyRequestOf(ctx context.Context, id string) (ussdkey.Request, error) {
-	r, err := m.Store.KeyRequestOf(ctx, id)
+func (m meanwhile) DecideKey(ctx context.Context, id string, step ussdkey.Step) (ussdkey.Request, error) {
 	m.happens()
-	return r, err
+	return m.Store.DecideKey(ctx, id, step)
+}
+
+// slowly returns the service as somebody has it while something else happens.
+func (d *keyDesk) slowly(happens func()) *ussdkey.Service {
+	return ussdkey.New(meanwhile{d.store, happens}, ussdkey.Config{
+		Stands: witness{d, d.db.Read()}, Bound: func(context.Context) {}, Now: d.clock.Now,
+	})
+}
+
+// Who is let in as an operator, and loses the role before the key is bound, binds none; nor
+// does who lends a role that is gone, or an owner of whom less is left than it takes.
+func TestWhatRolesAreLeftWhenAKeyIsApproved(t *testing.T) {
+	t.Parallel()
+	eachKeyDesk(t, func(t *testing.T, d *keyDesk) {
+		ctx := t.Context()
+		r := d.ask(t, "s3")
+		d.clock.Jump(keyWait)
+		refused := func(what, code string, by ussdkey.Operator, happens func()) {
+			t.Helper()
+			if _, err := d.slowly(happens).Approve(ctx, r.ID, by); !refusedWith(err, code) || len(d.smith.bound) != 0 {
+				t.Errorf("%s: %v, bound %v", what, err, d.smith.bound)
+			}
+		}
+		self, guest := ussdkey.Operator{Name: eve, From: eve}, ussdkey.Operator{Name: "did:x:guest", From: eve}
+		refused("the role is taken away", "role_too_low", self, d.give(t, eve, operators.Operator))
+		refused("that of who lends it is", "role_too_low", guest, d.give(t, eve, operators.Operator))
+		d.give(t, eve, operators.Operator)
+		refused("less is left of it", "role_too_low", self, func() { d.give(t, eve, operators.Viewer) })
+		d.give(t, eve, operators.Owner)
+		refused("the person is made an operator", "owner_needed", anOperator, func() { d.give(t, ada, operators.Operator) })
+		refused("an owner becomes an operator", "owner_needed", ussdkey.Operator{Name: eve, From: eve, Owner: true},
+			func() { d.give(t, eve, operators.Operator) })
+		refused("the key is used", "key_used", boss, func() { d.used[fresh] = true })
+		d.used[fresh] = false
+		d.give(t, eve, operators.Owner)
+		owner := ussdkey.Operator{Name: eve, From: eve, Owner: true}
+		if _, err := d.keys.Approve(ctx, r.ID, owner); err != nil || d.smith.bound[ada] != fresh {
+			t.Errorf("an owner: %v, bound %v", err, d.smith.bound)
+		}
+		_, err := d.slowly(func() { d.give(t, eve, operators.Viewer) }).Undo(ctx, r.ID, owner)
+		if !refusedWith(err, "role_too_low") || d.smith.bound[ada] != fresh {
+			t.Errorf("undone without a role: %v, bound %v", err, d.smith.bound)
+		}
+	})
 }
 
 // Who reads a request that waits, and undoes it after somebody else has approved it, is
@@ -459,13 +531,10 @@ func TestWhoUndoesAKeyThatIsApprovedMeanwhile(t *testing.T) {
 	eachKeyDesk(t, func(t *testing.T, d *keyDesk) {
 		r := d.ask(t, "s3")
 		d.clock.Jump(keyWait)
-		slow := ussdkey.New(meanwhile{d.store, func() {
+		slow := d.slowly(func() {
 			if _, err := d.keys.Approve(t.Context(), r.ID, anOperator); err != nil {
 				t.Error(err)
 			}
-		}}, ussdkey.Config{
-			Runs:  func(context.Context, string) (bool, error) { return false, nil },
-			Bound: func(context.Context) {}, Now: d.clock.Now,
 		})
 		_, err := slow.Undo(t.Context(), r.ID, ussdkey.Operator{Name: "another"})
 		if !refusedWith(err, "owner_needed") || d.smith.bound[ada] != fresh {

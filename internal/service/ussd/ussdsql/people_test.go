@@ -18,6 +18,7 @@ import (
 
 // counter is where operators sit, with telephones around it.
 type counter struct {
+	db     *sqldb.DB
 	store  *ussdsql.Store
 	people *ussdpeople.Service
 	clock  *ussdtest.Clock
@@ -27,8 +28,9 @@ type counter struct {
 func eachCounter(t *testing.T, body func(t *testing.T, c counter)) {
 	t.Helper()
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
-		store := ussdsql.New(sqldbtest.Migrate(t, open(t), ussdsql.Migrations()))
-		c := counter{store: store, clock: ussdtest.NewClock()}
+		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
+		store := ussdsql.New(db)
+		c := counter{db: db, store: store, clock: ussdtest.NewClock()}
 		c.people = ussdpeople.New(store, ussdpeople.Config{Keys: ussdtest.Keys(t, ussdtest.Key), Now: c.clock.Now})
 		c.node = func(change ...func(*ussd.Config)) *ussd.Service {
 			return ussdtest.Service(t, store, append(change, c.clock.Set)...)

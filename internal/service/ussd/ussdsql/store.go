@@ -18,6 +18,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
@@ -35,6 +36,7 @@ type Store struct {
 	outbox  Outbox // nil hears of nothing
 	texts   Texts  // nil sends none
 	keys    Keys   // nil binds none
+	stand   func(tx sqldb.Querier) ussdkey.Witness
 }
 
 var _ ussd.Store = (*Store)(nil)

@@ -140,7 +140,7 @@ func (a operators) list(w http.ResponseWriter, r *http.Request) error {
 
 func operator(r *http.Request) ussdkey.Operator {
 	who := httpserver.OperatorOf(r.Context())
-	return ussdkey.Operator{Name: who.Name, Owner: who.Role == httpserver.Owner}
+	return ussdkey.Operator{Name: who.Name, Owner: who.Role == httpserver.Owner, From: who.From}
 }
 
 func (a operators) approve(w http.ResponseWriter, r *http.Request) error {

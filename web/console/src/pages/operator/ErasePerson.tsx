@@ -11,8 +11,10 @@ import { ask, askBlob } from "./api";
 import {
   confirmLength,
   exportName,
+  lossesOf,
   nameOf,
   personPath,
+  receiptOf,
   type ErasedPerson,
   type Person,
 } from "./people";
@@ -29,14 +31,14 @@ export function ErasePerson({ person, onClose }: { person: Person; onClose: () =
   function erase(event: FormEvent) {
     event.preventDefault();
     erasing.run(async () => {
-      const erased: Record<string, number> = {};
+      let all: ErasedPerson | undefined;
       // One request works for a while only; the same one again goes on.
       for (;;) {
         const part = await ask<ErasedPerson>(session, `${personPath(person)}/erase`, "POST", {
           confirm: typed.trim(),
         });
-        for (const [name, n] of Object.entries(part.erased)) erased[name] = (erased[name] ?? 0) + n;
-        setReceipt({ ...part, erased });
+        all = receiptOf(all, part);
+        setReceipt(all);
         if (part.done) return;
       }
     });
@@ -56,6 +58,30 @@ export function ErasePerson({ person, onClose }: { person: Person; onClose: () =
               </li>
             ))}
           </ul>
+          {lossesOf(receipt).map((text) => (
+            <p key={text}>{text}</p>
+          ))}
+          {receipt.lost?.length ? (
+            <ul>
+              {receipt.lost.map((id) => (
+                <li key={id} dir="ltr">
+                  <code>{id}</code>
+                </li>
+              ))}
+            </ul>
+          ) : null}
+          {receipt.unrevoked?.length ? (
+            <>
+              <p>{say("operator.eraseUnrevoked")}</p>
+              <ul>
+                {receipt.unrevoked.map((text) => (
+                  <li key={text} dir="auto">
+                    {text}
+                  </li>
+                ))}
+              </ul>
+            </>
+          ) : null}
           <p>{say("operator.eraseStays")}</p>
           <ul>
             {receipt.stays.map((text) => (

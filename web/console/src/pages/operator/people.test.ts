@@ -4,10 +4,12 @@ import {
   limitIn,
   limitsIn,
   limitText,
+  lossesOf,
   membersAfter,
   nameOf,
   peopleAfter,
   quotaParts,
+  receiptOf,
   standingOf,
   usageOf,
   usesOf,
@@ -69,4 +71,39 @@ test("limits are typed in units of people, and nothing typed is what everybody m
   ]);
   expect(quotaParts.map((part) => limitText(part, 0))).toEqual(Array(3).fill("no limit"));
   expect(quotaParts.map((part) => limitText(part, 2000000)).at(-1)).toBe("$2.00");
+});
+
+test("a receipt adds up what several requests erased and what the archive had lost", () => {
+  const stays = ["the block"];
+  const first = receiptOf(undefined, {
+    erased: { conversations: 2 },
+    lost: ["s1"],
+    unseen: 3,
+    unrevoked: ["wiki"],
+    done: false,
+    stays,
+  });
+  const whole = receiptOf(first, {
+    erased: { conversations: 1, files: 4 },
+    lost: ["s2"],
+    done: true,
+    stays,
+  });
+  expect(whole).toEqual({
+    erased: { conversations: 3, files: 4 },
+    lost: ["s1", "s2"],
+    unseen: 3,
+    unrevoked: ["wiki"],
+    done: true,
+    stays,
+  });
+  expect(lossesOf(whole)).toEqual([
+    "The archive had lost 2 conversations before they were erased:",
+    "3 archived conversations were erased unseen: the archive did not say in time whether it still had them.",
+  ]);
+});
+
+test("a receipt without losses says nothing of them", () => {
+  const whole = receiptOf(undefined, { erased: {}, done: true, stays: [] });
+  expect(lossesOf(whole)).toEqual([]);
 });

@@ -178,8 +178,35 @@ export function exportName({ did }: Person): string {
 export interface ErasedPerson {
   /** How much was erased of what. */
   erased: Record<string, number>;
+  /** Archived conversations that the archive had lost before. */
+  lost?: string[];
+  /** How many were erased without a look whether the archive still had them. */
+  unseen?: number;
+  /** What they had authorized at other services and could not be revoked there. */
+  unrevoked?: string[];
   done: boolean;
   stays: string[];
+}
+
+/** A receipt of several requests: what was erased and found so far, and what the next one says. */
+export function receiptOf(before: ErasedPerson | undefined, next: ErasedPerson): ErasedPerson {
+  const erased = { ...before?.erased };
+  for (const [name, n] of Object.entries(next.erased)) erased[name] = (erased[name] ?? 0) + n;
+  return {
+    ...next,
+    erased,
+    lost: [...(before?.lost ?? []), ...(next.lost ?? [])],
+    unseen: (before?.unseen ?? 0) + (next.unseen ?? 0),
+    unrevoked: [...(before?.unrevoked ?? []), ...(next.unrevoked ?? [])],
+  };
+}
+
+/** What a receipt says of conversations that the archive had lost, or may have. */
+export function lossesOf({ lost = [], unseen = 0 }: ErasedPerson): string[] {
+  return [
+    ...(lost.length > 0 ? [say("operator.eraseLost", { count: lost.length })] : []),
+    ...(unseen > 0 ? [say("operator.eraseUnseen", { count: unseen })] : []),
+  ];
 }
 
 export const membersPath = "/operator/members";
