@@ -26,6 +26,7 @@ export type {
   IAttachment,
   ICitation,
   IComponentMetadata,
+  IDraft,
   IFeedback,
   IMessage,
   IMessageVersion,

@@ -1,11 +1,10 @@
-import type { IAttachment, IChatResult } from "@castalia/oracles-client";
+import type { IChatResult } from "@castalia/oracles-client";
 import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import {
   useEffect,
   useId,
   useLayoutEffect,
   useRef,
-  useState,
   type ClipboardEvent,
   type FormEvent,
   type KeyboardEvent,
@@ -16,10 +15,12 @@ import { IconButton } from "./parts/Button";
 import { entryMark } from "./parts/entry";
 import { Hidden } from "./parts/Hidden";
 import { Passing } from "./parts/Passing";
+import { useSending } from "./useSending";
 
 export interface ComposerProps {
-  /** What `useChat` gives. */
-  chat: Pick<IChatResult, "isSending" | "sendMessage" | "abortStream">;
+  /** What `useChat` gives. Without drafts, what cannot be sent after its conversation was left is lost. */
+  chat: Pick<IChatResult, "isSending" | "sendMessage" | "abortStream"> &
+    Partial<Pick<IChatResult, "draft" | "keepDraft">>;
   /** What `useAttachments` gives; without, no files are attached. */
   attachments?: UseAttachmentsResult | undefined;
   /** Sends instead of `chat`, and tells whether it was sent: what was not is given back. */
@@ -32,22 +33,6 @@ export interface ComposerProps {
   entryId?: string;
 }
 
-async function sendVia(
-  { chat, attachments }: Pick<ComposerProps, "chat" | "attachments">,
-  text: string,
-): Promise<boolean> {
-  let files: IAttachment[] = [];
-  try {
-    files = (await attachments?.take()) ?? [];
-    await chat.sendMessage(text, undefined, files.length > 0 ? files : undefined);
-    return true;
-  } catch {
-    // What is wrong is told by the chat, or by the attachments.
-    attachments?.giveBack(files);
-    return false;
-  }
-}
-
 /** Where messages are written and files are attached. Enter sends, Shift and Enter is a line. */
 export function Composer(props: ComposerProps) {
   const { chat, attachments, isOpened = false } = props;
@@ -55,7 +40,7 @@ export function Composer(props: ComposerProps) {
   const labels = useLabels();
   const ownId = useId();
   const id = props.entryId ?? ownId;
-  const [text, setText] = useState("");
+  const { text, setText, problem, isWaiting, canSend, ...sending } = useSending(props);
   const picker = useRef<HTMLInputElement>(null);
   const entry = useRef<HTMLTextAreaElement>(null);
   const form = useRef<HTMLFormElement>(null);
@@ -81,53 +66,16 @@ export function Composer(props: ComposerProps) {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [isBusy, abortStream]);
-  const files = attachments?.list ?? [];
-  const isStoring = attachments?.isStoring ?? false;
-  const isReady = text.trim() !== "" || files.length > 0;
-  // What was sent while files are on their way goes out behind them: with all of them, and where it was meant to go.
-  const keys = files.map((file) => file.key);
-  const [waiting, setWaiting] = useState<{ keys: string[]; to: typeof chat.sendMessage }>();
-  const isWaiting = waiting !== undefined;
-  function sendIt() {
-    if (!isReady) return;
-    const said = text.trim() || labels.whatIsIn(files.map((a) => a.filename).join(", "));
-    setText("");
-    void (props.onSend?.(said) ?? sendVia(props, said))
-      .catch(() => false)
-      .then((isSent) => {
-        // What was not sent is given back, before what was written since.
-        if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
-      });
-  }
-  const sendNow = useRef(sendIt);
-  useEffect(() => {
-    sendNow.current = sendIt;
-  });
-  const isWhole =
-    waiting?.to === chat.sendMessage && waiting.keys.every((key) => keys.includes(key));
-  // One that was attached meanwhile belongs to it as well.
-  if (isWhole && waiting.keys.length < keys.length) setWaiting({ ...waiting, keys });
-  useEffect(() => {
-    if (!isWaiting || (isWhole && (isStoring || isBusy))) return;
-    // The files are an outside thing: they are stored, or not, from here on.
-    // eslint-disable-next-line react-hooks/set-state-in-effect
-    setWaiting(undefined);
-    if (isWhole) sendNow.current();
-  }, [isWaiting, isWhole, isStoring, isBusy]);
-
   function send(event?: FormEvent) {
     event?.preventDefault();
-    if (!isReady || isBusy || isWaiting) return;
-    if (!isStoring) return sendIt();
-    setWaiting({ keys, to: chat.sendMessage });
     // The button cannot be pressed any more.
-    entry.current?.focus();
+    if (canSend && sending.send()) entry.current?.focus();
   }
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === "Escape" && isWaiting) {
       // It stops nothing else.
       event.stopPropagation();
-      setWaiting(undefined);
+      sending.keepBack();
     }
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
       event.preventDefault();
@@ -140,12 +88,13 @@ export function Composer(props: ComposerProps) {
     attachments.upload(event.clipboardData.files);
   }
   function keepBack() {
-    setWaiting(undefined);
+    sending.keepBack();
     entry.current?.focus();
   }
   const choose = () => picker.current?.click();
   return (
     <form ref={form} className="castalia-composer" onSubmit={send}>
+      {problem && <Bad error={problem} />}
       {attachments && <Attached attachments={attachments} />}
       {attachments && (
         <div className={isWaiting ? "castalia-row castalia-soft castalia-later" : undefined}>
@@ -195,7 +144,7 @@ export function Composer(props: ComposerProps) {
             icon="send"
             label={labels.send}
             title={labels.sendKey}
-            disabled={!isReady || isWaiting}
+            disabled={!canSend}
           />
         )}
       </div>
@@ -216,16 +165,20 @@ export function Composer(props: ComposerProps) {
   );
 }
 
+function Bad({ error }: { error: Error }) {
+  return (
+    <p role="alert" className="castalia-bad">
+      {messageOf(error, useLabels())}
+    </p>
+  );
+}
+
 function Attached({ attachments }: { attachments: UseAttachmentsResult }) {
   const labels = useLabels();
   const { list, error, remove } = attachments;
   return (
     <>
-      {error && (
-        <p role="alert" className="castalia-bad">
-          {messageOf(error, labels)}
-        </p>
-      )}
+      {error && <Bad error={error} />}
       {list.length > 0 && (
         <ul className="castalia-chips" aria-label={labels.attachments}>
           {list.map((file) => (

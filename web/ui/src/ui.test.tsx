@@ -1,10 +1,17 @@
 // @vitest-environment jsdom
-import type { IChatResult, IChatSession, ICitation, IMessage } from "@castalia/oracles-client";
+import type {
+  IAttachment,
+  IChatResult,
+  IChatSession,
+  ICitation,
+  IMessage,
+} from "@castalia/oracles-client";
 import { RequestError, TurnError, useChat, useOracleSessions } from "@castalia/oracles-client";
 import type { IApproval, IFormField } from "@castalia/oracles-client/approvals";
 import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import { FakeOracle, FakeOraclesProvider } from "@castalia/oracles-client/testing";
 import {
+  act,
   cleanup,
   configure,
   fireEvent,
@@ -319,6 +326,13 @@ function storing(sendMessage: IChatResult["sendMessage"]) {
     stored,
   };
 }
+/** Something that a test ends. */
+function later<T>() {
+  let end: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((resolve) => (end = resolve));
+  return { promise, end };
+}
+
 const isLater = () => screen.queryByText(english.sendingLater) !== null;
 
 test("what is sent while its files are on their way says so, and goes out behind them", async () => {
@@ -401,16 +415,98 @@ test("what waits for its files is not sent without one whose failure was forgott
   expect(sendMessage).not.toHaveBeenCalled();
 });
 
-test("what waits for its files is not sent to another conversation", () => {
+test("what waits for its files goes to its own conversation when that is left", async () => {
   const sendMessage = vi.fn(done);
   const another = vi.fn(done);
-  const { field, become, stored } = storing(sendMessage);
+  const { field, taken, become, stored } = storing(sendMessage);
+  const upload = later<IAttachment[]>();
+  become({ take: () => upload.promise });
   fireEvent.keyDown(field, { key: "Enter" });
-  become(stored, { sendMessage: another });
+  become({ list: [], isStoring: false }, { sendMessage: another });
   expect(isLater()).toBe(false);
-  expect(field).toMatchObject({ value: "rain", readOnly: false });
+  expect(field).toMatchObject({ value: "", readOnly: false });
+  // Whoever writes here is not held up.
+  fireEvent.change(field, { target: { value: "snow" } });
+  fireEvent.keyDown(field, { key: "Enter" });
+  await waitFor(() => expect(another).toHaveBeenCalledOnce());
+  upload.end([taken]);
+  await waitFor(() => expect(sendMessage).toHaveBeenCalledWith("rain", undefined, [taken]));
   become(stored);
-  expect([...sendMessage.mock.calls, ...another.mock.calls]).toEqual([]);
+  expect(sendMessage).toHaveBeenCalledOnce();
+  expect(another).toHaveBeenCalledWith("snow", undefined, undefined);
+});
+
+test("what waits for its files goes out also when its page is gone", async () => {
+  const sendMessage = vi.fn(done);
+  const { field, taken, become } = storing(sendMessage);
+  const take = vi.fn(async () => [taken]);
+  become({ take });
+  fireEvent.keyDown(field, { key: "Enter" });
+  expect(take).not.toHaveBeenCalled();
+  cleanup();
+  expect(take).toHaveBeenCalledOnce();
+  await waitFor(() => expect(sendMessage).toHaveBeenCalledWith("rain", undefined, [taken]));
+  expect(sendMessage).toHaveBeenCalledOnce();
+});
+
+/** A page of several conversations, of which it shows one. */
+function Pages({ oracle, at, files }: { oracle: FakeOracle; at: string; files: typeof attachments }) {
+  const chat = useChat({ oracleDid: oracle.did, sessionId: at, onPaymentRequiredError: () => {} });
+  return <Composer key={at} chat={chat} attachments={files} />;
+}
+
+test("what could not be sent after its conversation was left is there when it is opened again", async () => {
+  const oracle = new FakeOracle();
+  const upload = later<undefined>();
+  const files = {
+    ...attachments,
+    isStoring: true,
+    take: async () => {
+      await upload.promise;
+      throw new Error("5.png: full");
+    },
+  };
+  const page = (at: string) => (
+    <FakeOraclesProvider oracle={oracle}>
+      <Pages oracle={oracle} at={at} files={files} />
+    </FakeOraclesProvider>
+  );
+  const { rerender } = render(page("$a"));
+  const field = () => screen.getByLabelText<HTMLTextAreaElement>(english.entry);
+  fireEvent.change(field(), { target: { value: "rain" } });
+  fireEvent.keyDown(field(), { key: "Enter" });
+  expect(isLater()).toBe(true);
+  rerender(page("$b"));
+  await act(async () => upload.end(undefined));
+  expect(field().value).toBe("");
+  expect(screen.queryByRole("alert")).toBeNull();
+  rerender(page("$a"));
+  expect(field().value).toBe("rain");
+  expect(screen.getByRole("alert").textContent).toBe("5.png: full");
+  // It is given back once.
+  rerender(page("$b"));
+  rerender(page("$a"));
+  expect(field().value).toBe("");
+});
+
+test("one message goes out at a time while its files are handed over", async () => {
+  const sendMessage = vi.fn(done);
+  const { field, taken, become, stored } = storing(sendMessage);
+  const asked = later<IAttachment[]>();
+  const take = vi.fn(() => asked.promise);
+  become({ ...stored, take });
+  fireEvent.keyDown(field, { key: "Enter" });
+  // The files may be shown until they are handed over.
+  fireEvent.keyDown(field, { key: "Enter" });
+  fireEvent.change(field, { target: { value: "snow" } });
+  fireEvent.keyDown(field, { key: "Enter" });
+  expect(take).toHaveBeenCalledOnce();
+  expect(field.value).toBe("snow");
+  await act(async () => asked.end([taken]));
+  expect(sendMessage.mock.calls).toEqual([["rain", undefined, [taken]]]);
+  become({ list: [], isStoring: false });
+  fireEvent.keyDown(field, { key: "Enter" });
+  await waitFor(() => expect(sendMessage).toHaveBeenCalledTimes(2));
 });
 
 test("Escape keeps back what waits, and stops no answer that is being written", () => {

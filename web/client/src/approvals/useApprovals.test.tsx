@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
 import { act, cleanup, renderHook, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { overrides, page } from "../react/kit";
+import { chatOptions, overrides, page } from "../react/kit";
+import { useChat } from "../react/useChat";
 import { json } from "../testkit/oracle";
 import { FakeSocket } from "../testkit/socket";
 import { useApprovals } from "./useApprovals";
@@ -46,7 +47,7 @@ async function opened(...ids: string[]) {
   await waitFor(() => expect(hook.result.current.isLoading).toBe(false));
   const socket = FakeSocket.all[0] as FakeSocket;
   const shown = () => hook.result.current.approvals.map((a) => `${a.id} ${a.state}`);
-  return { hook, at, socket, shown, get: () => hook.result.current };
+  return { hook, at, oracle, socket, shown, get: () => hook.result.current };
 }
 
 test("what waits is there after a reload, and answered once", async () => {
@@ -99,4 +100,52 @@ test("an answer that is too late, that somebody else gave, or that was lost", as
   at.status = 503;
   await act(() => expect(get().deny("c")).rejects.toThrow("no"));
   expect(shown()).toEqual(["a expired", "c waiting"]);
+});
+
+test("what was asked or answered before the line was there is not missed", async () => {
+  const { at, socket, shown } = await opened("a");
+  // Another tab answers, and the turn goes on to its next question; nobody is told of it here.
+  at.waits = [call("b")];
+  await act(async () => socket.say("connected", { sessionId: "$s" }));
+  await waitFor(() => expect(shown()).toEqual(["b waiting"]));
+});
+
+test("what is answered while it is being read stays answered", async () => {
+  const { at, oracle, socket, shown, get } = await opened("a", "b");
+  let answer: () => void = () => undefined;
+  const before = at.waits;
+  let reads = 0;
+  oracle.on("GET", /^\/approvals/, () => {
+    if (reads++ > 0) return json({ approvals: at.waits });
+    return new Promise<Response>((done) => (answer = () => done(json({ approvals: before }))));
+  });
+  act(() => void window.dispatchEvent(new Event("focus")));
+  await waitFor(() => expect(reads).toBe(1));
+  at.waits = [];
+  act(() => socket.say("approval_answered", { approvalId: "a", decision: "deny" }));
+  await act(() => get().deny("b"));
+  expect(shown()).toEqual([]);
+  await act(async () => answer());
+  await waitFor(() => expect(reads).toBe(2));
+  await waitFor(() => expect(shown()).toEqual([]));
+});
+
+test("who joins a line that is there reads what it told before", async () => {
+  const { oracle, Page } = page();
+  const at = { waits: [call("a")] };
+  oracle.on("GET", /^\/approvals/, () => json({ approvals: at.waits }));
+  const hook = renderHook(
+    ({ asks }) => {
+      useChat(chatOptions());
+      const sessionId = asks ? "$s" : "";
+      return useApprovals({ oracleDid: "did:o", sessionId, overrides: { ...overrides } });
+    },
+    { wrapper: Page, initialProps: { asks: false } },
+  );
+  await act(() => vi.dynamicImportSettled());
+  act(() => FakeSocket.all[0]?.line("connect"));
+  const read = () => oracle.requests("GET", /^\/approvals/).length;
+  hook.rerender({ asks: true });
+  await waitFor(() => expect(read()).toBe(2));
+  await waitFor(() => expect(hook.result.current.approvals).toHaveLength(1));
 });

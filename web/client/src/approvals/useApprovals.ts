@@ -108,7 +108,6 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
     if (!isLoaded || !baseUrl || !wsUrl || !sessionId) return;
     const { open, release } = client.join({ oracleDid, sessionId, baseUrl, wsUrl }, silentPage());
     const { line } = open.socket;
-    let isStale = false;
     const hear: Record<string, (payload: never) => void> = {
       approval_required: ({ approvals }: { approvals: Told[] }) =>
         update((known = none) => [...waiting(known), ...fresh(known, approvals)]),
@@ -118,15 +117,13 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
       run_started: () => update((known) => known && waiting(known)),
       // A turn that ends otherwise takes its questions along.
       message_cache_invalidation: () => void reload(),
-      disconnect: () => void (isStale = true),
-      connected: () => {
-        if (isStale) void reload();
-        isStale = false;
-      },
+      // What happened before the line was there it does not tell.
+      connected: () => void reload(),
     };
     for (const name in hear) line.on(name, hear[name] as (payload: unknown) => void);
-    // The calls of one step are told as answered when all are.
     const again = () => void reload();
+    if (open.socket.connected.get()) again();
+    // The calls of one step are told as answered when all are.
     addEventListener("focus", again);
     return () => {
       for (const name in hear) line.off(name, hear[name] as (payload: unknown) => void);

@@ -2,7 +2,7 @@ import { Again, mayPass } from "./again";
 import type { OracleApi } from "./api";
 import { closedState, nextTurn, runningTurn, stateOf, unopened, type ChatState } from "./chatModel";
 import { reduce, type ChatAction } from "./chatReducer";
-import { questionOf, storedId } from "./conversation";
+import { isUnanswered, questionOf, storedId } from "./conversation";
 import { humanMessage, isoNow } from "./entries";
 import { PaymentRequiredError, RequestError } from "./errors";
 import type { OracleEvent } from "./events";
@@ -64,6 +64,8 @@ export class Chat {
   #line: Following | undefined;
   /** The message that was sent last, to be sent again if it failed. */
   #last: Parameters<Chat["send"]> | undefined;
+  /** The run that was under way or the last one, and how far it was. */
+  #seen: string | undefined;
   #closed = false;
 
   constructor(api: OracleApi, sessionId: string, host: ChatHost, pageSize = 20) {
@@ -93,18 +95,28 @@ export class Chat {
     if (this.#closed || this.#running || this.#model.unread) return;
     try {
       const run = await this.#session.readRun();
-      if (run && running.includes(run.status) && !this.#running && !this.#closed) {
-        await this.#join(run, isForeign);
-      }
+      if (this.#running || this.#closed) return;
+      const seen = `${run?.runId} ${run?.status}`;
+      const isNews = (this.#seen ?? seen) !== seen;
+      this.#seen = seen;
+      // It began elsewhere, or ended, after the history was read.
+      if (isNews) await this.open(true);
+      else if (run && running.includes(run.status)) await this.#join(run, isForeign);
+      else if (isUnanswered(this.#model.conversation)) await this.changed();
     } catch (cause) {
       // There is nothing to join, as far as anyone can tell.
       this.#openAgain(cause);
     }
   }
 
-  /** The live channel is up: what could not be read may be there now. */
+  /**
+   * The live channel is up: what could not be read may be there now, and of what began or ended
+   * before nobody was told.
+   */
   connected(): void {
     if (this.#model.unread) void this.open();
+    // Otherwise it is still being opened, and asks for the run when it has the history.
+    else if (this.#seen !== undefined) void this.#joinRunning(false);
   }
 
   /** Stops listening; the turn itself goes on at the server. */

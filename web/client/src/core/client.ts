@@ -9,7 +9,7 @@ import { Cell } from "./observable";
 import { Resource } from "./resource";
 import type { OracleSocket } from "./socket";
 import type { AgAction, BrowserTools } from "./tools";
-import type { IWallet } from "./types";
+import type { IDraft, IWallet } from "./types";
 
 export interface ClientOptions {
   wallet: IWallet;
@@ -84,6 +84,8 @@ export class OraclesClient {
   readonly actions = new Cell<ReadonlyMap<string, AgAction>>(new Map());
   /** What the pages draw components with, by who brought it. */
   readonly components = new Cell<ReadonlyMap<object, Components>>(new Map());
+  /** By their conversations. */
+  readonly drafts = new Cell<ReadonlyMap<string, IDraft>>(new Map());
   /** The conversation that was opened last. */
   readonly spokenTo = new Cell<ChatAddress | undefined>(undefined);
   readonly gateway: string | undefined;
@@ -145,8 +147,18 @@ export class OraclesClient {
     this.components.set(next);
   }
 
+  /** Keeps a message for its conversation, before what is kept there; nothing when it was taken. */
+  keepDraft(conversation: string, draft: IDraft | undefined): void {
+    const drafts = new Map(this.drafts.get());
+    const known = drafts.get(conversation);
+    drafts.delete(conversation);
+    if (draft) drafts.set(conversation, known ? joined(draft, known) : draft);
+    dropOldest(drafts, mostKept);
+    this.drafts.set(drafts);
+  }
+
   /** Opens a conversation, or joins the open one, for a page of its own. Call release when done. */
-  open(at: ChatAddress, page: ChatPage, make: Make): { open: OpenChat; release: () => void } {
+  open(at: ChatAddress, page: ChatPage, make: Make): { open: Shared; release: () => void } {
     this.#make = make;
     const joined = this.join(at, page);
     const { open } = joined;
@@ -198,6 +210,15 @@ export class OraclesClient {
       },
     };
   }
+}
+
+function joined(first: IDraft, second: IDraft): IDraft {
+  return {
+    ...second,
+    ...first,
+    text: [first.text, second.text].filter(Boolean).join("\n\n"),
+    attachments: [...(first.attachments ?? []), ...(second.attachments ?? [])],
+  };
 }
 
 /** Whether two maps have the same components, whichever objects carry them. */

@@ -67,6 +67,11 @@ export function questionOf(c: Conversation, id?: string): IMessage | undefined {
   return all.slice(0, at + 1).findLast((m) => m.type === "human");
 }
 
+/** Whether the last that the server is known to keep is a question. */
+export function isUnanswered(c: Conversation): boolean {
+  return c.pending.length === 0 && c.stored.at(-1)?.type === "human";
+}
+
 /** A turn is asked anew: it goes with what followed it, and its new question stands in its place. */
 export function branched(c: Conversation, question: string, mine: IMessage): Conversation {
   const ids = [...c.stored, ...c.pending].map((m) => m.id);

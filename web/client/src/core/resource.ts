@@ -21,6 +21,7 @@ export class Resource<T> {
   #users = 0;
   #turn = 0;
   #isReading = false;
+  #isOutdated = false;
   readonly #again = new Again();
 
   /** Whether anybody shows it. */
@@ -40,6 +41,7 @@ export class Resource<T> {
   async reload(load: Load<T>): Promise<void> {
     const mine = ++this.#turn;
     this.#isReading = true;
+    this.#isOutdated = false;
     this.#again.cancel();
     const [data, error] = await load(this.state.get().data).then(
       (data) => [data, undefined] as const,
@@ -47,15 +49,18 @@ export class Resource<T> {
     );
     // What was asked for before a change comes too late.
     if (this.#turn !== mine) return;
+    // It may have been read before the change, and would undo it.
+    if (this.#isOutdated && !error) return this.reload(load);
     this.#isReading = false;
     this.state.set({ data, error, isLoading: false });
     if (!error) this.#again.reset();
     else if (this.isUsed && mayPass(error)) this.#again.later(() => void this.reload(load));
   }
 
-  /** Replaces the data without asking, as after a change of one's own. */
+  /** Replaces the data without asking, as after a change of one's own. What is being read is read again. */
   update(change: (data: T | undefined) => T | undefined): void {
     const { data, error } = this.state.get();
+    this.#isOutdated = true;
     this.state.set({ data: change(data), error, isLoading: false });
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { chatWith, human, talking, texts } from "../testkit/chat";
-import { FakeOracle, Stream, until } from "../testkit/oracle";
+import { ai, chatWith, human, talking, texts } from "../testkit/chat";
+import { FakeOracle, json, Stream, until } from "../testkit/oracle";
 import type { OracleEvent } from "./events";
 
 const started = (requestId: string, runId: string, tabId: string): OracleEvent => ({
@@ -63,4 +63,48 @@ test("a turn that another tab begins meanwhile is followed after this one", asyn
   next.end();
   await until(() => get().status === "ready");
   expect(texts(get().messages)).toEqual(["hi", "from the other tab", "other"]);
+});
+
+test("a turn that ends while a tab is opened is read to its end", async () => {
+  const oracle = new FakeOracle();
+  oracle.history = [human("m-1", "from the other tab")];
+  oracle.on("GET", /^\/sessions\/[^/]+\/run$/, () => {
+    // It ended between the two readings, and the line is not there yet.
+    oracle.history = [human("m-1", "from the other tab"), ai("m-2", "whole")];
+    return json({ run: { runId: "run-2", status: "finished" } });
+  });
+  const { chat, get } = chatWith(oracle);
+  await chat.open();
+  expect(texts(get().messages)).toEqual(["from the other tab", "whole"]);
+});
+
+test("what began before the line was there is followed, and what ended is read", async () => {
+  const oracle = new FakeOracle();
+  const { chat, get } = chatWith(oracle);
+  await chat.open();
+  const stream = elsewhere(oracle);
+  chat.connected();
+  await until(() => get().status === "streaming");
+  stream.frame(1, "message", { content: "half" });
+  stream.frame(2, "done", { status: "finished" });
+  oracle.history = [...oracle.history, ai("m-2", "half")];
+  stream.end();
+  await until(() => get().status === "ready");
+  expect(texts(get().messages)).toEqual(["from the other tab", "half"]);
+
+  const late = chatWith(oracle);
+  oracle.run = { runId: "run-2", status: "finished" };
+  await late.chat.open();
+  oracle.run = { runId: "run-3", status: "finished" };
+  oracle.history = [...oracle.history, human("m-3", "more"), ai("m-4", "all")];
+  late.chat.connected();
+  await until(() => late.get().messages.length === 4);
+  // When nothing happened nothing is read.
+  const reads = () => oracle.requests("GET", /\/messages/).length;
+  const before = reads();
+  const runs = oracle.requests("GET", /\/run$/).length;
+  late.chat.connected();
+  await until(() => oracle.requests("GET", /\/run$/).length > runs);
+  await until(() => true);
+  expect(reads()).toBe(before);
 });

@@ -147,3 +147,11 @@ export interface ToolDeclaration {
   schema: Record<string, unknown>;
   hasRender?: boolean;
 }
+
+/** A message that was not sent, for whoever writes in its conversation next. */
+export interface IDraft {
+  text: string;
+  attachments?: IAttachment[];
+  /** Why it was not sent. */
+  error?: Error;
+}

@@ -3,6 +3,12 @@ import { errorFrom } from "../core/errors";
 /** Gives a token for the user's files at the oracle: fs/* in the folders it is for. */
 export type FileToken = () => Promise<string>;
 
+/** Where an oracle is; fails while it is not known. */
+export function known(baseUrl: string | null): string {
+  if (baseUrl === null) throw new Error("The oracle is not found yet. Try again.");
+  return baseUrl;
+}
+
 /** Asks one of the routes for files, which know the user by another token than the oracle's. */
 export async function askFiles<T>(
   at: { baseUrl: string; fetch: typeof fetch; token: FileToken },

@@ -91,3 +91,36 @@ test("stores files into the folder, tells how far they are, and what failed", as
   expect(result.current.uploads).toEqual([]);
   unmount();
 });
+
+test("another file of a name is stored behind the first, and one that was stopped can be stored again", async () => {
+  const { result } = folder([]);
+  await waitFor(() => expect(result.current.isLoading).toBe(false));
+  const ends: (() => void)[] = [];
+  vi.mocked(uploadFile).mockImplementation(async (_store, path, file) => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return { path, size: file.size } as Awaited<ReturnType<typeof uploadFile>>;
+  });
+  const [first, second] = ["x", "xx"].map((c) => new File([c], "a.md", { lastModified: 1 }));
+  let made: Promise<unknown[]> | undefined;
+  act(() => void (made = result.current.upload([first as File, second as File])));
+  expect(ends).toHaveLength(1);
+  // The same once more is the one that is on its way.
+  let again: Promise<unknown[]> | undefined;
+  act(() => void (again = result.current.upload([second as File])));
+  await act(async () => ends[0]?.());
+  await waitFor(() => expect(ends).toHaveLength(2));
+  await act(async () => ends[1]?.());
+  expect(await act(() => made)).toMatchObject([{ size: 1 }, { size: 2 }]);
+  expect(await act(() => again)).toMatchObject([{ size: 2 }]);
+  expect(result.current.uploads).toEqual([]);
+
+  act(() => void result.current.upload([first as File]));
+  act(() => result.current.stop("/notes/a.md"));
+  act(() => void result.current.upload([first as File]));
+  expect(ends).toHaveLength(4);
+  expect(result.current.uploads).toMatchObject([{ path: "/notes/a.md", progress: 0 }]);
+  await act(async () => ends[2]?.()); // it was given up
+  expect(result.current.uploads).toHaveLength(1);
+  await act(async () => ends[3]?.());
+  await waitFor(() => expect(result.current.uploads).toEqual([]));
+});

@@ -5,7 +5,7 @@ import { useOraclesContext } from "../react/context";
 import { useLatest } from "../react/latest";
 import { useOraclesConfig } from "../react/useOraclesConfig";
 import { useResource } from "../react/useResource";
-import { askFiles, type FileToken } from "./bearer";
+import { askFiles, known, type FileToken } from "./bearer";
 import { forgetUpload, uploadFile, type FileStore, type IStoredFile } from "./upload";
 
 /** How many pages of a folder are read; the oracle decides how long one is. */
@@ -78,7 +78,11 @@ export function useFiles(options: UseFilesOptions): UseFilesResult {
       baseUrl: baseUrl ?? "",
       owner: wallet.did,
       fetch: client.fetch,
-      token: () => token.current(),
+      // Without one, what is stored too early goes nowhere, and not to the page's own server.
+      token: async () => {
+        known(baseUrl);
+        return token.current();
+      },
     }),
     [client, baseUrl, wallet.did, token],
   );
@@ -135,14 +139,22 @@ async function nodesOf(store: Parameters<typeof askFiles>[0], folder: string) {
   return all;
 }
 
+/** A file on its way. */
+interface Running {
+  file: File;
+  /** Ends it, which may be given up as well. */
+  end: (isGivenUp: boolean) => void;
+  made: Promise<IStoredFile[]>;
+}
+
 /** What is on its way. Who leaves the page stops it; the same file goes on where it was. */
 function useUploads(store: FileStore, folder: string, stored: () => Promise<void>) {
   const [uploads, setUploads] = useState<IUpload[]>([]);
-  /** Ends one, which may be given up as well. */
-  const running = useRef(new Map<string, (isGivenUp: boolean) => void>());
+  /** The last one of each path. */
+  const running = useRef(new Map<string, Running>());
   useEffect(() => {
     const all = running.current;
-    return () => all.forEach((end) => end(false));
+    return () => all.forEach(({ end }) => end(false));
   }, []);
   const change = useCallback(
     (path: string, next?: IUpload) =>
@@ -150,30 +162,47 @@ function useUploads(store: FileStore, folder: string, stored: () => Promise<void
     [],
   );
   const storeOne = useCallback(
-    async (file: File): Promise<IStoredFile[]> => {
+    (file: File): Promise<IStoredFile[]> => {
       const { name } = file;
       const path = `${folder === "/" ? "" : folder}/${name}`;
-      if (running.current.has(path)) return [];
+      const before = running.current.get(path);
+      if (before && isSame(before.file, file)) return before.made;
       const control = new AbortController();
-      running.current.set(path, (isGivenUp) => {
-        control.abort();
-        if (isGivenUp) void forgetUpload(store, path, file);
-      });
-      change(path, { path, name, progress: 0 });
-      try {
-        const made = await uploadFile(store, path, file, {
-          signal: control.signal,
-          onProgress: (progress) => change(path, { path, name, progress }),
-        });
-        change(path);
-        return [made];
-      } catch (cause) {
-        if (!control.signal.aborted)
-          change(path, { path, name, progress: 0, error: asError(cause) });
-        return [];
-      } finally {
-        running.current.delete(path);
-      }
+      const { signal } = control;
+      const show = (next?: IUpload) => {
+        if (running.current.get(path) === mine) change(path, next);
+      };
+      const work = async () => {
+        try {
+          // Another file of this name: its next version, when the one before is there.
+          if (before) await before.made;
+          signal.throwIfAborted();
+          const made = await uploadFile(store, path, file, {
+            signal,
+            onProgress: (progress) => show({ path, name, progress }),
+          });
+          show();
+          return [made];
+        } catch (cause) {
+          if (!signal.aborted) show({ path, name, progress: 0, error: asError(cause) });
+          return [];
+        } finally {
+          if (running.current.get(path) === mine) running.current.delete(path);
+        }
+      };
+      const mine: Running = {
+        file,
+        end: (isGivenUp) => {
+          before?.end(isGivenUp);
+          control.abort();
+          if (isGivenUp) void forgetUpload(store, path, file);
+        },
+        made: Promise.resolve([]),
+      };
+      running.current.set(path, mine);
+      show({ path, name, progress: 0 });
+      mine.made = work();
+      return mine.made;
     },
     [store, folder, change],
   );
@@ -187,10 +216,15 @@ function useUploads(store: FileStore, folder: string, stored: () => Promise<void
   );
   const stop = useCallback(
     (path: string) => {
-      running.current.get(path)?.(true);
+      running.current.get(path)?.end(true);
+      running.current.delete(path);
       change(path);
     },
     [change],
   );
   return { uploads, upload, stop };
+}
+
+function isSame(a: File, b: File): boolean {
+  return a.size === b.size && a.lastModified === b.lastModified;
 }

@@ -116,6 +116,71 @@ describe("useChat", () => {
     expect(result.current.error).toBe(undefined);
   });
 
+  test("a message that waits for its oracle is refused when its conversation is left, or no oracle is there", async () => {
+    const { Page, oracle } = page();
+    oracle.streaming("run-1");
+    let answer = (): Response => {
+      throw new TypeError("Failed to fetch");
+    };
+    oracle.on("GET", /^\/ixo\/entity\//, () => answer());
+    const wrapper = ({ children }: { children: React.ReactNode }) => (
+      <Page queryGateway="http://gate.test/ixo">{children}</Page>
+    );
+    const { result, rerender, unmount } = renderHook(
+      ({ sessionId }) => {
+        const options = chatOptions({ sessionId });
+        delete options.overrides;
+        return useChat(options);
+      },
+      { wrapper, initialProps: { sessionId: "$a" } },
+    );
+    await waitFor(() => expect(result.current.error?.message).toBe("Failed to fetch"));
+    const first = expect(result.current.sendMessage("one")).rejects.toThrow("closed");
+    rerender({ sessionId: "$b" });
+    await first;
+    const second = expect(result.current.sendMessage("two")).rejects.toThrow("none");
+    answer = () => json({ message: "none" }, 404);
+    act(() => void window.dispatchEvent(new Event("online")));
+    await second;
+    unmount();
+    expect(oracle.requests("POST", /^\/messages\//)).toEqual([]);
+  });
+
+  test("a message goes to its conversation also after the page has left it", async () => {
+    vi.useFakeTimers();
+    const { Page, oracle } = page();
+    oracle.streaming("run-1");
+    const { result, rerender } = renderHook(({ sessionId }) => useChat(chatOptions({ sessionId })), {
+      wrapper: Page,
+      initialProps: { sessionId: "$a" },
+    });
+    await act(() => vi.advanceTimersByTimeAsync(0));
+    const { sendMessage, keepDraft } = result.current;
+    rerender({ sessionId: "$b" });
+    await act(() => vi.advanceTimersByTimeAsync(5000));
+    expect(FakeSocket.all.map((s) => s.closed)).toEqual([true, false]);
+    const sent = sendMessage("late");
+    await act(() => vi.advanceTimersByTimeAsync(0));
+    const [post] = oracle.requests("POST", /^\/messages\//);
+    expect(post).toMatchObject({
+      path: "/messages/%24a",
+      body: { message: "late", multitask: "enqueue" },
+    });
+    oracle.stream().frame(1, "done", { status: "finished" }).end();
+    await act(() => vi.advanceTimersByTimeAsync(5000));
+    await sent;
+    expect(FakeSocket.all.map((s) => s.closed)).toEqual([true, false, true]);
+    // What was not sent is kept for its own conversation.
+    act(() => keepDraft({ text: "two" }));
+    act(() => keepDraft({ text: "one" }));
+    expect(result.current.draft).toBe(undefined);
+    rerender({ sessionId: "$a" });
+    expect(result.current.draft).toMatchObject({ text: "one\n\ntwo" });
+    act(() => result.current.keepDraft(undefined));
+    expect(result.current.draft).toBe(undefined);
+    vi.useRealTimers();
+  });
+
   test("a message to an oracle that nobody can find is refused at once", async () => {
     const { Page } = page();
     const options = chatOptions();
@@ -242,6 +307,7 @@ describe("useChat", () => {
       "canRetry",
       "chooseVersion",
       "clearError",
+      "draft",
       "editMessage",
       "error",
       "hasEarlier",
@@ -251,6 +317,7 @@ describe("useChat", () => {
       "isRealTimeConnected",
       "isRetrying",
       "isSending",
+      "keepDraft",
       "loadEarlier",
       "messages",
       "readCall",

@@ -10,7 +10,7 @@ import {
 import { mayPass } from "../core/again";
 import { actsOf, type ChatActs } from "../core/acts";
 import { closedState } from "../core/chatModel";
-import type { OpenChat } from "../core/client";
+import type { ChatAddress, ChatPage, OraclesClient, Shared } from "../core/client";
 import {
   canRetry,
   isSending,
@@ -21,9 +21,10 @@ import {
 } from "../core/page";
 import { makeShared } from "../core/shared";
 import { readCall, type BrowserTools, type KnownCall } from "../core/tools";
-import type { IToolCall } from "../core/types";
+import type { IDraft, IToolCall } from "../core/types";
 import { useOraclesContext } from "./context";
 import { useLatest } from "./latest";
+import { silentPage } from "./silent";
 import { useOraclesConfig } from "./useOraclesConfig";
 
 /** Components by the names that the oracle renders. */
@@ -40,11 +41,44 @@ export interface IChatOptions<Tools extends BrowserTools = BrowserTools> extends
 export interface IChatResult<Tools extends BrowserTools = BrowserTools>
   extends ChatSnapshot, ChatActs {
   sendMessage: SendMessage;
+  /** A message that was written here and not sent, until it is taken. */
+  draft: IDraft | undefined;
+  /** Keeps a message that was not sent for this conversation, also after the page has left it; nothing when it was taken. */
+  keepDraft: (draft: IDraft | undefined) => void;
   /** Arguments and output of a call of one of the page's tools, by its key in `browserTools`. */
   readCall: <Key extends keyof Tools>(
     tool: Key,
     call: IToolCall,
   ) => KnownCall<Tools[Key]> | undefined;
+}
+
+/** A message that waits for its oracle to be found. */
+interface Waiting {
+  send: (held: Held) => void;
+  fail: (cause: Error) => void;
+}
+
+/** A conversation that a page opened. */
+interface Held {
+  key: string;
+  client: OraclesClient;
+  at: ChatAddress;
+  open: Shared;
+}
+
+/**
+ * Sends in a conversation. When its last page has left it meanwhile it is opened once more, and
+ * what goes on there is not cut.
+ */
+async function speak({ client, at, open }: Held, said: Parameters<SendMessage>): Promise<void> {
+  if (open.pages.length > 0) return open.chat.send(...said);
+  const page: ChatPage = { ...silentPage(), multitask: () => "enqueue" };
+  const again = client.open(at, page, makeShared);
+  try {
+    await again.open.chat.send(...said);
+  } finally {
+    again.release();
+  }
 }
 
 const never = () => () => undefined;
@@ -62,21 +96,23 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
   const baseUrl = config.isReady ? config.apiUrl : null;
   const wsUrl = config.isReady ? config.socketUrl : null;
   const key = [oracleDid, sessionId, baseUrl, wsUrl].join(" ");
-  const [held, setHeld] = useState<{ key: string; client: unknown; open: OpenChat }>();
+  const [held, setHeld] = useState<Held>();
   // What belongs to another session or user is never shown, not even once.
-  const open = held?.key === key && held.client === client ? held.open : undefined;
+  const mine = held?.key === key && held.client === client ? held : undefined;
+  const open = mine?.open;
 
   useEffect(() => {
     if (!baseUrl || !wsUrl || !sessionId) return;
     const size = latest.current.historyPageSize;
+    const at = { oracleDid, sessionId, baseUrl, wsUrl, ...(size ? { pageSize: size } : {}) };
     const { open, release } = client.open(
-      { oracleDid, sessionId, baseUrl, wsUrl, ...(size ? { pageSize: size } : {}) },
+      at,
       pageOf(() => latest.current),
       makeShared,
     );
     // The conversation is an outside thing that exists from here on.
     // eslint-disable-next-line react-hooks/set-state-in-effect
-    setHeld({ key, client, open });
+    setHeld({ key, client, at, open });
     return release;
   }, [client, latest, key, oracleDid, sessionId, baseUrl, wsUrl]);
 
@@ -94,22 +130,38 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
     getFalse,
   );
 
-  // What is sent before the oracle is found goes out when it is.
-  const waiting = useRef<((open: OpenChat) => void)[]>([]);
-  useEffect(() => () => void (waiting.current = []), [oracleDid, sessionId]);
+  // What is sent before the oracle is found goes out when it is, or its sender is told why not.
+  const waiting = useRef<Waiting[]>([]);
   useEffect(() => {
-    if (open) for (const send of waiting.current.splice(0)) send(open);
-  }, [open]);
+    const all = waiting.current;
+    return () => {
+      for (const { fail } of all.splice(0)) fail(new Error("The conversation was closed"));
+    };
+  }, [client, oracleDid, sessionId]);
+  useEffect(() => {
+    if (mine) for (const { send } of waiting.current.splice(0)) send(mine);
+  }, [mine]);
   const lost = config.error && !mayPass(config.error) ? config.error : undefined;
+  useEffect(() => {
+    if (lost) for (const { fail } of waiting.current.splice(0)) fail(lost);
+  }, [lost]);
   const sendMessage = useCallback<IChatResult["sendMessage"]>(
-    (message, metadata, attachments) => {
-      if (open) return open.chat.send(message, metadata, attachments);
+    (...said) => {
+      if (mine) return speak(mine, said);
       if (lost) return Promise.reject(lost);
-      return new Promise((resolve) =>
-        waiting.current.push((open) => resolve(open.chat.send(message, metadata, attachments))),
+      return new Promise((resolve, fail) =>
+        waiting.current.push({ send: (held) => resolve(speak(held, said)), fail }),
       );
     },
-    [open, lost],
+    [mine, lost],
+  );
+  const conversation = `${oracleDid} ${sessionId}`;
+  const { drafts } = client;
+  const readDraft = () => drafts.get().get(conversation);
+  const draft = useSyncExternalStore(drafts.subscribe, readDraft, readDraft);
+  const keepDraft = useCallback<IChatResult["keepDraft"]>(
+    (next) => client.keepDraft(conversation, next),
+    [client, conversation],
   );
   const { refetch } = config;
   const acts = useMemo(() => actsOf(client, () => open?.chat, refetch), [client, open, refetch]);
@@ -128,9 +180,11 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
       isRealTimeConnected: connected,
       isConfigReady: config.isReady,
       sendMessage,
+      draft,
+      keepDraft,
       readCall: readOne,
       ...acts,
     }),
-    [state, connected, config.isReady, config.error, lost, sendMessage, readOne, acts],
+    [state, connected, config.isReady, config.error, lost, sendMessage, draft, keepDraft, readOne, acts],
   );
 }
