@@ -11,8 +11,8 @@ SHELL      := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 TOOLS      := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/castalia/tools
 GO         := go
-# The race detector makes the pure-Go SQLite 13 to 27 times slower and finds nothing in it.
-RACE       := -race -gcflags=modernc.org/...=-race=false
+# The race detector makes the pure-Go SQLite 13 to 27 times slower, and scrypt, and finds nothing in them.
+RACE       := -race -gcflags=modernc.org/...=-race=false -gcflags=golang.org/x/crypto/scrypt=-race=false
 LDFLAGS    := -s -w -buildid=
 # Half of what tests cost is linking their programs: without tables for debuggers that is a
 # quarter less. Linters vet.
