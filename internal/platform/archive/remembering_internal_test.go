@@ -57,8 +57,13 @@ func TestAPassphraseIsTriedOnceForAnArchive(t *testing.T) {
 		refused bool
 		asked   int
 	}{
-		{first, false, 1}, {first, false, 1}, {second, false, 2}, {second, false, 2},
-		{foreign, true, 3}, {foreign, true, 4}, {second, false, 4},
+		{first, false, 1},
+		{first, false, 1},
+		{second, false, 2},
+		{second, false, 2},
+		{foreign, true, 3},
+		{foreign, true, 4},
+		{second, false, 4},
 	} {
 		plain, err := Decrypt(bytes.NewReader(step.archive), func(Locked) (Keys, error) { return keys, nil })
 		if step.refused != errors.Is(err, ErrOtherKey) || slow.asked != step.asked {

@@ -450,7 +450,15 @@ test("what waits for its files goes out also when its page is gone", async () =>
 });
 
 /** A page of several conversations, of which it shows one. */
-function Pages({ oracle, at, files }: { oracle: FakeOracle; at: string; files: typeof attachments }) {
+function Pages({
+  oracle,
+  at,
+  files,
+}: {
+  oracle: FakeOracle;
+  at: string;
+  files: typeof attachments;
+}) {
   const chat = useChat({ oracleDid: oracle.did, sessionId: at, onPaymentRequiredError: () => {} });
   return <Composer key={at} chat={chat} attachments={files} />;
 }

@@ -95,7 +95,7 @@ export function useSending(props: ComposerProps) {
     if (!draft || isWaiting || seen.current === draft) return;
     seen.current = draft;
     // It was kept outside, for whoever writes here.
-    // eslint-disable-next-line react-hooks/set-state-in-effect
+
     setText((since) => both(draft.text, since));
     setProblem(draft.error);
     if (draft.attachments?.length) attachments?.giveBack(draft.attachments);

@@ -225,10 +225,10 @@ var (
 func (s *Store) bindKey(ctx context.Context, tx sqldb.Querier, r ussdkey.Request, to ussdkey.State, by string,
 	at time.Time,
 ) error {
-	switch {
-	case to == ussdkey.Refused:
+	switch to {
+	case ussdkey.Refused:
 		return nil
-	case to == ussdkey.Undone:
+	case ussdkey.Undone:
 		// Telephones that the key linked in the person's name, or that asked for it, are not theirs.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_links WHERE did = $1 AND (account = $2 OR created_ms >= $3)`,
 			r.Person, r.Account, sqldb.MS(r.Decided)); err != nil {

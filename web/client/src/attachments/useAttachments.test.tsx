@@ -187,14 +187,18 @@ test("what is taken with a file that cannot be stored comes back without it", as
 test("files of one name are stored one after the other, and none in the place of another", async () => {
   const there = new Set<string>();
   const first = later<undefined>();
-  store.uploadFile.mockImplementation(async (_store, path: string, picture: File, { overwrite }) => {
-    if (overwrite === false && there.has(path)) throw new RequestError(409, "it is there");
-    if (there.size === 0) await first.promise;
-    there.add(path);
-    return { ...stored(path), cid: `cid ${picture.size}` };
-  });
+  store.uploadFile.mockImplementation(
+    async (_store, path: string, picture: File, { overwrite }) => {
+      if (overwrite === false && there.has(path)) throw new RequestError(409, "it is there");
+      if (there.size === 0) await first.promise;
+      there.add(path);
+      return { ...stored(path), cid: `cid ${picture.size}` };
+    },
+  );
   const { get } = opened();
-  const pictures = ["x", "xx"].map((content) => new File([content], "image.png", { lastModified: 5 }));
+  const pictures = ["x", "xx"].map(
+    (content) => new File([content], "image.png", { lastModified: 5 }),
+  );
   act(() => get().upload(pictures));
   expect(store.uploadFile).toHaveBeenCalledOnce();
   await act(async () => first.end(undefined));

@@ -150,10 +150,13 @@ describe("useChat", () => {
     vi.useFakeTimers();
     const { Page, oracle } = page();
     oracle.streaming("run-1");
-    const { result, rerender } = renderHook(({ sessionId }) => useChat(chatOptions({ sessionId })), {
-      wrapper: Page,
-      initialProps: { sessionId: "$a" },
-    });
+    const { result, rerender } = renderHook(
+      ({ sessionId }) => useChat(chatOptions({ sessionId })),
+      {
+        wrapper: Page,
+        initialProps: { sessionId: "$a" },
+      },
+    );
     await act(() => vi.advanceTimersByTimeAsync(0));
     const { sendMessage, keepDraft } = result.current;
     rerender({ sessionId: "$b" });

@@ -185,6 +185,17 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
       readCall: readOne,
       ...acts,
     }),
-    [state, connected, config.isReady, config.error, lost, sendMessage, draft, keepDraft, readOne, acts],
+    [
+      state,
+      connected,
+      config.isReady,
+      config.error,
+      lost,
+      sendMessage,
+      draft,
+      keepDraft,
+      readOne,
+      acts,
+    ],
   );
 }
