@@ -94,7 +94,7 @@ const look = 15_000;
 const inVain = 3;
 
 /** How many events are read before the page may do something else: those of a few milliseconds. */
-const atOnce = 50;
+const atOnce = 100;
 
 /** Lets the page draw and answer its reader. A timer would wait, in a hidden page for a second. */
 function letOthersWork(): Promise<void> {
