@@ -129,6 +129,7 @@ func (w *world) testFaces(t *testing.T) {
 			}
 			tokens := map[string]int{w.tokens["alice"]: row.owner, w.tokens["alice files"]: http.StatusUnauthorized}
 			scoped := identitytest.Invocation(t, alice, w.DID(), identitytest.CIDs("*", identity.OracleResource, otherCID))
+			content := identitytest.Files(t, alice, w.DID(), "", identitytest.CIDs("fs/read", alice.Home(""), otherCID), identitytest.TTL(time.Hour))
 			switch scope {
 			case appkey.Any:
 				tokens[w.tokens["alice"]] = http.StatusUnauthorized
@@ -140,6 +141,8 @@ func (w *world) testFaces(t *testing.T) {
 			if scope != appkey.Any {
 				got := w.send(t, r.with("Authorization", "Bearer "+scoped))
 				want(t, "a token for CIDs", r, got, http.StatusForbidden)
+				got = w.send(t, r.with("Authorization", "Bearer "+content))
+				want(t, "a token for files by their CIDs", r, got, http.StatusForbidden)
 				got = w.send(t, r.with("Authorization", "Bearer "+narrow))
 				want(t, "a key of other scopes", r, got, http.StatusForbidden)
 			}

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync, rmSync } from "node:fs";
 import { delimiter, dirname, resolve } from "node:path";
 import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { binary, environment } from "../world.mjs";
 import { start } from "./world.js";
 
@@ -41,4 +42,14 @@ it("is what works", async () => {
       rmSync(script);
     }
   }
+});
+
+it("has settings for agents that work", async (t) => {
+  const { url, headers } = JSON.parse(blocks.find(({ language }) => language === "json").text).mcpServers.oracle;
+  const own = JSON.parse(JSON.stringify(headers).replace("cak_…", ours.key));
+  const client = new Client({ name: "castalia-guide", version: "1.0.0" });
+  t.after(() => client.close());
+  await client.connect(new StreamableHTTPClientTransport(new URL(url.replace("https://your-host", ours.url)), { requestInit: { headers: own } }));
+  const { content } = await client.callTool({ name: "ask_oracle", arguments: { question: "What can you do?" } });
+  assert.equal(content[0].text, "Turn 1: What can you do?");
 });

@@ -2,14 +2,17 @@ package appkeyhttp
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
 // Face is what authenticates the callers of a face.
@@ -152,10 +155,28 @@ func (f Face) byToken(r *http.Request, scope appkey.Scope, a *identityhttp.Admit
 	}
 	p, err := f.Identity.Authenticate(r.Context(), a.Surface, c)
 	if err != nil {
-		return err
+		return cmp.Or(f.refuseContent(r.Context(), a.Surface, c), err)
 	}
 	a.Principal, a.RateKey = p, p.RateKey()
 	return appkey.RefuseCIDs(p)
+}
+
+// refuseContent says of a token that holds for some content of the file store what it does
+// not open: that it is no token for the oracle either would tell its holder to log in.
+func (f Face) refuseContent(ctx context.Context, surface identity.Surface, c identity.Credentials) error {
+	if t, err := ucan.Parse(c.Bearer); err != nil || surface == identity.Files || !slices.ContainsFunc(t.Leaf.Capabilities, named) {
+		return nil //nolint:nilerr // the caller has the reason
+	}
+	if p, err := f.Identity.Authenticate(ctx, identity.Files, identity.Credentials{Bearer: c.Bearer, From: c.From}); err == nil {
+		return appkey.RefuseCIDs(p)
+	}
+	return nil
+}
+
+// named reports whether a capability names the contents that it reaches.
+func named(c ucan.Capability) bool {
+	_, ok := c.NB.Get("cids")
+	return ok
 }
 
 // challenge tells programs what is wanted. Basic is asked for where programs mount

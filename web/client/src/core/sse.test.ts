@@ -97,6 +97,38 @@ describe("readEvents", () => {
     expect(seen).toEqual([message("grüß 👋")]);
   });
 
+  test.each([
+    ["in one piece", 1],
+    ["in many", 500],
+  ])("much that is there at once, %s, is not read in one task", async (_, pieces) => {
+    const all = Array.from({ length: 500 }, (_, n) => `data: ${n}\n\n`);
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let n = 0; n < pieces; n++) {
+          const piece = all.slice((n * 500) / pieces, ((n + 1) * 500) / pieces).join("");
+          controller.enqueue(new TextEncoder().encode(piece));
+        }
+        controller.close();
+      },
+    });
+    const { port1, port2 } = new MessageChannel();
+    let task = 0;
+    port1.onmessage = () => {
+      task++;
+      port2.postMessage(undefined);
+    };
+    port2.postMessage(undefined);
+    const seen: string[] = [];
+    const tasks = new Set<number>();
+    for await (const { data } of readEvents(body)) {
+      seen.push(data);
+      tasks.add(task);
+    }
+    port1.close();
+    expect(seen).toEqual(all.map((_, n) => `${n}`));
+    expect(tasks.size).toBeGreaterThan(2);
+  });
+
   test("who stops reading lets the line go", async () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({

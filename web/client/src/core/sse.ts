@@ -93,8 +93,23 @@ function nextBreak(text: string, from: number): number {
 const look = 15_000;
 const inVain = 3;
 
+/** How many events are read before the page may do something else: those of a few milliseconds. */
+const atOnce = 100;
+
+/** Lets the page draw and answer its reader. A timer would wait, in a hidden page for a second. */
+function letOthersWork(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}
+
 /**
- * Reads a response body as events until it ends. One that is known to be alive
+ * Reads a response body as events until it ends, never many of them in one task. One that is known to be alive
  * by its comments also ends when it has been silent for a minute: a network that
  * went away without a word would be listened to for ever.
  */
@@ -109,6 +124,7 @@ export async function* readEvents(
   const reader = body.getReader();
   const leave = () => reader.cancel().catch(() => undefined);
   let silent = 0;
+  let read = 0;
   const watch = setInterval(() => {
     if (alive && silent++ >= inVain) void leave();
   }, look);
@@ -118,7 +134,10 @@ export async function* readEvents(
       if (done) return;
       silent = 0;
       parser.push(decoder.decode(value, { stream: true }));
-      while (queue.length > 0) yield queue.shift() as ServerSentEvent;
+      while (queue.length > 0) {
+        yield queue.shift() as ServerSentEvent;
+        if (++read % atOnce === 0) await letOthersWork();
+      }
     }
   } finally {
     clearInterval(watch);

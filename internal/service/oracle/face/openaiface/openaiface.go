@@ -79,7 +79,7 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 	}
 	return httpserver.Surface{
 		Name: "openai", Doc: "The oracle for programs that know OpenAI's API.",
-		Routes: routes, Prefixes: []string{"/v1/models", "/v1/chat", "/v1/responses"}, Errors: Errors, CORS: d.CORS, Authenticate: d.Authenticate,
+		Routes: routes, Prefixes: []string{"/v1"}, Errors: Errors, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
 }
 

@@ -457,6 +457,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What OpenAI has and this server does not is refused in OpenAI's words too.
+func TestWhatIsNotServed(t *testing.T) {
+	t.Parallel()
+	alice := oracletest.Start(t, nil).As(t, identitytest.Alice)
+	for path, status := range map[string]int{"/v1/embeddings": 404, "/v1/audio/speech": 404, "/v1/responses/resp_1": 404, "/v1": 404, "/v1/models": 405} {
+		r := alice.Do("POST", path, object{"model": "oracle"})
+		var got openaiface.ErrorBody
+		r.JSON(t, &got)
+		if r.Status != status || got.Error.Type != "invalid_request_error" || got.Error.Message != "Cannot POST "+path {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+}
+
 // A failed turn is an error with its status, also where a stream was wanted of which
 // nothing was sent yet.
 func TestFailures(t *testing.T) {
