@@ -134,6 +134,11 @@ load-growth: build .bin/versitygw ## How cost grows: 1, 10, 100 thousand records
 	$(GO) build -o bin/load ./test/load
 	$(SERVICES) scripts/load-growth $(GROWTH)
 
+.PHONY: load-records
+load-records: build .bin/versitygw ## What a request costs three nodes among 10,000 and among 4,000,000 records (RECORDS), in the database too
+	$(GO) build -o bin/load ./test/load
+	$(SERVICES) scripts/load-records $(RECORDS)
+
 ##@ Before a commit
 
 .PHONY: ci

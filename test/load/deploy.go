@@ -37,11 +37,13 @@ const (
 
 // place is a running deployment.
 type place struct {
-	urls    []string
-	nodes   []*node    // those that this run started
-	own     []measured // processes that were started or found, for watch
-	dir     string
-	cleanup []func() // in the order of their making
+	urls  []string
+	nodes []*node // those that this run started
+	// database is the address of a fleet's.
+	database string
+	own      []measured // processes that were started or found, for watch
+	dir      string
+	cleanup  []func() // in the order of their making
 }
 
 // deploy starts what the settings ask for and returns when it is ready.
@@ -115,12 +117,12 @@ func (p *place) fleet(ctx context.Context) ([]string, error) {
 		return nil, errors.New("the fleet needs TEST_POSTGRES_URL and TEST_S3_URL: run it by `go run ./test/services -- …`")
 	}
 	name := "castalia_load_" + testenv.Token()
-	database, err := pgadmin.Create(ctx, databases, name)
-	if err != nil {
+	var err error
+	if p.database, err = pgadmin.Create(ctx, databases, name); err != nil {
 		return nil, err
 	}
 	p.cleanup = append(p.cleanup, func() { _ = pgadmin.Drop(context.WithoutCancel(ctx), databases, name) })
-	p.own = append(p.own, measured{name: "postgres", private: true, pids: func() []int { return withArgument(name) }})
+	p.own = append(p.own, measured{name: database, private: true, pids: func() []int { return withArgument(name) }})
 	bucket, remove, err := testenv.NewBucket(ctx)
 	if err != nil {
 		return nil, err
@@ -134,7 +136,7 @@ func (p *place) fleet(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return []string{
-		"DATABASE_URL=" + database, "BLOB_URL=" + bucket.URL(), "AWS_ACCESS_KEY_ID=" + bucket.AccessKey,
+		"DATABASE_URL=" + p.database, "BLOB_URL=" + bucket.URL(), "AWS_ACCESS_KEY_ID=" + bucket.AccessKey,
 		"AWS_SECRET_ACCESS_KEY=" + bucket.SecretKey, "NATS_URL=" + nats,
 		"ORACLE_KEY=" + key(1), "PIN_ENCRYPTION_KEY=" + key(2), "FILES_MASTER_KEY=" + key(3),
 	}, nil

@@ -14,7 +14,11 @@ const (
 	// fillers are the requests of one kind that are under way while the stores are
 	// filled. Each waits for a synced commit that it shares with whoever else waits,
 	// so that many at once cost hardly more than one.
-	fillers       = 64
+	fillers = 64
+	// fleetFillers are those of a fleet: in small tables PostgreSQL takes writes that
+	// have nothing to do with each other for conflicts, and many of those at once for
+	// more than it can order.
+	fleetFillers  = 16
 	progressEvery = 5 * time.Second
 	// quietCPU is what a node that has nothing left to do uses at most in a second.
 	quietCPU   = 50 * time.Millisecond
@@ -39,6 +43,10 @@ func (w *world) fill(ctx context.Context, say func(string, ...any)) error {
 		{what: "telephone sessions", want: w.s.preload, make: w.preloadCall},
 		{what: "chats of ten messages", want: (w.s.preload + 9) / 10, make: w.preloadChat},
 	}
+	atOnce := fillers
+	if w.s.shape == "fleet" {
+		atOnce = fleetFillers
+	}
 	begin := time.Now()
 	if w.s.preload > 0 {
 		stop := progress(ctx, kinds, say)
@@ -47,7 +55,7 @@ func (w *world) fill(ctx context.Context, say func(string, ...any)) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, k := range kinds {
 		var next atomic.Int64
-		for range fillers {
+		for range atOnce {
 			g.Go(func() error {
 				for {
 					i := int(next.Add(1)) - 1
@@ -162,4 +170,17 @@ func (p *place) rest(ctx context.Context) string {
 		last = now
 	}
 	return fmt.Sprintf("NOT at rest after %s: the figures have that work in them", quietLimit)
+}
+
+// takeStock notes what is there after copies were made, and what it costs to have it.
+func (w *world) takeStock(ctx context.Context, on *place, say func(string, ...any)) error {
+	var calls struct{ Total int64 }
+	if _, err := w.get(ctx, request{path: "/api/ussd/sessions"}, &calls); err != nil {
+		return err
+	}
+	w.calls.sure.Store(calls.Total)
+	say("watching the database for %s while nobody asks anything", idleFor)
+	idle, err := on.idle(ctx)
+	w.atRest = &idle
+	return err
 }

@@ -69,6 +69,7 @@ type settings struct {
 	users    int
 	idle     int
 	preload  int
+	records  int64
 	hole     float64
 	budget   string
 	out      string
@@ -126,6 +127,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.IntVar(&s.users, "users", 100, "people with keys of their own")
 	fs.IntVar(&s.idle, "idle", 50, "pages that are open all the time")
 	fs.IntVar(&s.preload, "preload", 0, "telephone sessions, files and chat messages that are there before the run")
+	fs.Int64Var(&s.records, "records", 0, "rows that a fleet's database has before the run: what -preload made, copied under other names")
 	fs.Float64Var(&s.hole, "hole", 0, "callers a second, from the middle of the run on, whose program and text gateway never answer")
 	fs.StringVar(&s.budget, "budget", "", "budget `FILE` (YAML) that the results are held against")
 	fs.StringVar(&s.out, "out", "", "write the results to this JSON `FILE`")
@@ -147,6 +149,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("no shape %q: embedded or fleet", s.shape)
 	case s.shape == "embedded" && s.nodes > 1:
 		return s, errors.New("the embedded shape is one process")
+	case s.records > 0 && (s.shape != "fleet" || len(s.urls) > 0 || s.preload == 0):
+		return s, errors.New("records are copies of what -preload made in a fleet's database")
 	case s.hole < 0:
 		return s, errors.New("hole must not be negative")
 	case s.rate <= 0 || s.duration <= 0 || s.users < 1:
@@ -193,6 +197,10 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	}
 	defer w.closePages()
 	say("driving %g journeys a second for %s after %s of warm-up", s.rate, s.duration, s.warmup)
+	rows, err := place.rowsRead(ctx)
+	if err != nil {
+		return nil, err
+	}
 	watch := place.watch(ctx, s.warmup)
 	profiled := profile(ctx, s, place.urls)
 	w.drive(ctx)
@@ -203,9 +211,15 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	after, err := place.rowsRead(ctx)
+	if err != nil {
+		return nil, err
+	}
 	say("comparing what is there with what was acknowledged")
 	r := collect(s, w, processes)
 	r.LoadBefore = before
+	// The warm-up has its share of the rows, and of the requests.
+	r.RowsPerRequest = float64(sum(after)-sum(rows)) / float64(max(1, r.Requests)) * r.Seconds / (r.Seconds + s.warmup.Seconds())
 	r.Differences = w.reconcile(ctx)
 	r.judge(limits)
 	return r, nil

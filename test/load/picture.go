@@ -166,7 +166,8 @@ func drawRun(r *results) []byte {
 func growth(args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("load growth", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	by := fs.String("by", "preload", "what grows: preload or nodes")
+	by := fs.String("by", "preload", "what grows: preload, nodes or records")
+	most := fs.Float64("most", 0, "how many times what a request costs among the fewest records it may cost among the most; a miss is an error")
 	picture := fs.String("picture", "", "draw into this SVG `FILE`")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -183,17 +184,23 @@ func growth(args []string, stdout, stderr io.Writer) error {
 		}
 		runs = append(runs, r)
 	}
-	if len(runs) < 2 || *by != "preload" && *by != "nodes" {
-		return errors.New("want two or more result files, by preload or nodes")
+	if len(runs) < 2 || !slices.Contains([]string{"preload", "nodes", "records"}, *by) {
+		return errors.New("want two or more result files, by preload, nodes or records")
 	}
 	size := func(r *results) int {
-		if *by == "nodes" {
+		switch *by {
+		case "nodes":
 			return r.Nodes
+		case "records":
+			return int(r.Records)
 		}
 		return r.Preload
 	}
 	slices.SortFunc(runs, func(a, b *results) int { return size(a) - size(b) })
 	printGrowth(stdout, runs, *by, size)
+	if *most > 0 && !cheap(stdout, runs[0], runs[len(runs)-1], *most) {
+		return errVerdict
+	}
 	if *picture == "" {
 		return nil
 	}
@@ -240,6 +247,20 @@ func printGrowth(out io.Writer, runs []*results, by string, size func(*results) 
 	for _, r := range runs {
 		_, _ = fmt.Fprintf(out, " %.2f |", r.CPUPerRequest)
 	}
+	if by == "records" {
+		_, _ = fmt.Fprint(out, "\n| CPU of the database per request, ms |")
+		for _, r := range runs {
+			_, _ = fmt.Fprintf(out, " %.2f |", r.DatabaseCPUPerRequest)
+		}
+		_, _ = fmt.Fprint(out, "\n| rows read per request |")
+		for _, r := range runs {
+			_, _ = fmt.Fprintf(out, " %.1f |", r.RowsPerRequest)
+		}
+		_, _ = fmt.Fprint(out, "\n| cores of the database, nobody asking |")
+		for _, r := range runs {
+			_, _ = fmt.Fprintf(out, " %.4f |", r.AtRest.Cores)
+		}
+	}
 	_, _ = fmt.Fprint(out, "\n| largest node, MB |")
 	for _, r := range runs {
 		_, _ = fmt.Fprintf(out, " %d |", r.nodeRSS()>>20)
@@ -249,9 +270,9 @@ func printGrowth(out io.Writer, runs []*results, by string, size func(*results) 
 
 func drawGrowth(runs []*results, by string, size func(*results) int) []byte {
 	const width, height, left, right, top, bottom = 860, 400, 70, 600, 80, 350
-	what := map[string]string{"preload": "telephone sessions, files and messages there before the run", "nodes": "nodes"}[by]
+	what := map[string]string{"preload": "telephone sessions, files and messages there before the run", "nodes": "nodes", "records": "rows in the database"}[by]
 	first := runs[0]
-	title := fmt.Sprintf("Median latency as %s grow", map[string]string{"preload": "the stores", "nodes": "the nodes"}[by])
+	title := fmt.Sprintf("Median latency as %s grow", map[string]string{"preload": "the stores", "nodes": "the nodes", "records": "the records"}[by])
 	c := newCanvas(width, height, title)
 	c.text(20, 30, "title", "%s", title)
 	c.text(20, 50, "dim small", "%s, %.0f journeys a second; %s; %s", first.Shape, first.Rate, what, first.Machine)

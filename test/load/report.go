@@ -24,19 +24,24 @@ type results struct {
 	Users      int     `json:"users"`
 	Idle       int     `json:"idlePages"`
 	Preload    int     `json:"preload"`
+	Records    int64   `json:"records,omitempty"`
 	Hole       float64 `json:"holeCallersPerSecond,omitempty"`
 	Swallowed  int64   `json:"holeConnections,omitempty"`
 	Machine    string  `json:"machine"`
 	LoadBefore string  `json:"loadBefore"` // the machine's load average, which says how quiet it was
 
-	Journeys      int64    `json:"journeys"`
-	Requests      int64    `json:"requests"`
-	PerSecond     float64  `json:"requestsPerSecond"`
-	Failed        int64    `json:"failed"`
-	Skipped       int64    `json:"skipped"`
-	LagP99        float64  `json:"lagP99"`
-	CPUPerRequest float64  `json:"nodeCpuPerRequest"`
-	Steps         []result `json:"steps"`
+	Journeys      int64   `json:"journeys"`
+	Requests      int64   `json:"requests"`
+	PerSecond     float64 `json:"requestsPerSecond"`
+	Failed        int64   `json:"failed"`
+	Skipped       int64   `json:"skipped"`
+	LagP99        float64 `json:"lagP99"`
+	CPUPerRequest float64 `json:"nodeCpuPerRequest"`
+	// Of a fleet: the database's part.
+	DatabaseCPUPerRequest float64  `json:"databaseCpuPerRequest,omitempty"`
+	RowsPerRequest        float64  `json:"rowsPerRequest,omitempty"`
+	AtRest                *rest    `json:"atRest,omitempty"`
+	Steps                 []result `json:"steps"`
 
 	Processes   []process `json:"processes"`
 	Differences []string  `json:"differences,omitempty"`
@@ -71,7 +76,7 @@ func collect(s settings, w *world, processes []process) *results {
 	}
 	r := &results{
 		Shape: shape, Nodes: len(w.urls), Rate: s.rate, Seconds: s.duration.Seconds(), Seed: s.seed, Mix: s.mix.String(),
-		Users: s.users, Idle: s.idle, Preload: s.preload, Machine: machine(),
+		Users: s.users, Idle: s.idle, Preload: s.preload, Records: s.records, AtRest: w.atRest, Machine: machine(),
 		Journeys: w.begun.Load(), Processes: processes, Skipped: w.rec.skipped, LagP99: ms(w.rec.lag.At(0.99)),
 	}
 	if w.hole != nil {
@@ -96,6 +101,9 @@ func collect(s settings, w *world, processes []process) *results {
 	for _, p := range processes {
 		if p.isNode() {
 			r.CPUPerRequest += p.CPU * 1000 / float64(max(1, r.Requests))
+		}
+		if p.Name == database {
+			r.DatabaseCPUPerRequest = p.CPU * 1000 / float64(max(1, r.Requests))
 		}
 	}
 	return r
@@ -156,6 +164,14 @@ func (r *results) print(out io.Writer) {
 	}
 	_ = t.Flush()
 	_, _ = fmt.Fprintf(out, "\nCPU of the nodes per request %.3f ms; the generator was at most %.2f ms late (p99)\n", r.CPUPerRequest, r.LagP99)
+	if r.DatabaseCPUPerRequest > 0 {
+		_, _ = fmt.Fprintf(out, "of the database %.3f ms, and %.1f rows read\n", r.DatabaseCPUPerRequest, r.RowsPerRequest)
+	}
+	if r.AtRest != nil {
+		_, _ = fmt.Fprintf(out, "the database of %d records with nobody asking: %.4f of a core, %.0f rows a second\n",
+			r.Records, r.AtRest.Cores, r.AtRest.RowsPerSecond)
+		_, _ = fmt.Fprintln(out, "of them most in", strings.Join(r.AtRest.Tables, ", "))
+	}
 	if r.Hole > 0 {
 		_, _ = fmt.Fprintf(out, "from the middle on %g callers a second fell into a black hole, which took %d connections and answered none\n",
 			r.Hole, r.Swallowed)

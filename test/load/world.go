@@ -46,6 +46,8 @@ type world struct {
 
 	calls balance // telephone sessions that should be alive
 	hole  *hole   // nil where nobody falls into one
+
+	atRest *rest // what the database did while nobody asked, of runs on many records
 }
 
 // storedFile is a file that the deployment acknowledged.
@@ -229,8 +231,18 @@ func (w *world) prepare(ctx context.Context, on *place, say func(string, ...any)
 	if err := w.fill(ctx, say); err != nil {
 		return err
 	}
+	if w.s.records > 0 {
+		if err := on.multiply(ctx, len(w.people), w.s.records, say); err != nil {
+			return fmt.Errorf("multiply: %w", err)
+		}
+	}
 	if w.s.preload > 0 {
 		if err := w.renew(ctx, on, say); err != nil {
+			return err
+		}
+	}
+	if w.s.records > 0 {
+		if err := w.takeStock(ctx, on, say); err != nil {
 			return err
 		}
 	}

@@ -49,9 +49,11 @@ func (s *Store) IndexMissed(ctx context.Context, after string, limit int) (next 
 		return "", err
 	}
 	through := page[len(page)-1]
-	q := newQuery(`SELECT n.ns, p.last FROM filestore_namespaces n JOIN platform_feeds p ON p.name = 'filestore/' || n.ns
-		LEFT JOIN filestore_text_indexes i ON i.id = n.ns LEFT JOIN filestore_unread u ON u.ns = n.ns`)
-	q.add(" WHERE n.ns > ? AND n.ns <= ? AND p.last > COALESCE(i.seq, 0) AND u.ns IS NULL", after, through)
+	// Looked up one by one: joined, a page of a large table is read by scans of all three.
+	q := newQuery(`SELECT ns, last FROM (SELECT n.ns, (SELECT p.last FROM platform_feeds p WHERE p.name = 'filestore/' || n.ns) AS last,
+		(SELECT i.seq FROM filestore_text_indexes i WHERE i.id = n.ns) AS seq FROM filestore_namespaces n`)
+	q.add(" WHERE n.ns > ? AND n.ns <= ?) page WHERE last > COALESCE(seq, 0)", after, through)
+	q.add(" AND NOT EXISTS (SELECT 1 FROM filestore_unread u WHERE u.ns = page.ns)")
 	missed, err := collect(ctx, s.db.Read(), q, func(r scanner) (filestore.IndexCursor, error) {
 		var c filestore.IndexCursor
 		return c, r.Scan(&c.Namespace, &c.Seq)
