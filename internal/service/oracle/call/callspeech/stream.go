@@ -68,7 +68,8 @@ type part struct {
 // meanwhile is kept.
 func (s *Service) listen(ctx context.Context, language string, failed func(error)) *stream {
 	st := &stream{
-		service: s, failed: failed, out: make(chan []byte, maxUnsent), rate: callsound.NewResampler(callsound.HeardRate, pcmRate),
+		service: s, failed: failed, out: make(chan []byte, maxUnsent),
+		rate: callsound.NewResampler(callsound.HeardRate, pcmRate),
 	}
 	st.ctx, st.cancel = context.WithCancelCause(ctx)
 	st.work.Go(func() {
@@ -136,7 +137,8 @@ func (s *Service) dial(ctx context.Context) (*websocket.Conn, error) {
 	if s.cfg.Key != "" {
 		header.Set("Authorization", "Bearer "+s.cfg.Key)
 	}
-	conn, resp, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(s.cfg.BaseURL, "http")+realtime+"?intent=transcription", header)
+	address := "ws" + strings.TrimPrefix(s.cfg.BaseURL, "http") + realtime + "?intent=transcription"
+	conn, resp, err := dialer.DialContext(ctx, address, header)
 	if resp != nil {
 		_ = resp.Body.Close() // it has nothing that is read
 	}
