@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calllisten"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltext"
@@ -125,11 +126,19 @@ func (t *talk) detect(pcm []int16) (callsound.Detection, *early) {
 	t.hear.Lock()
 	defer t.hear.Unlock()
 	found := t.detector.Feed(pcm)
+	hearing := t.l.s.hearing()
+	if found.Begins {
+		t.live.Begin(t.ctx, hearing, t.l.rec.Language)
+	}
+	t.live.Hear(found.Speech)
 	if found.GoesOn || found.Nothing {
 		t.forgetEarly()
 	}
-	if found.Pause != nil && t.l.s.hearing() != nil && t.asking.Take(time.Now()) {
-		t.understandEarly(found.Pause)
+	if found.Pause != nil && hearing != nil && t.asking.Take(time.Now()) {
+		t.understandEarly(found.Pause, t.live.Pause())
+	}
+	if found.Nothing || found.Utterance != nil {
+		t.live.End()
 	}
 	if found.Utterance == nil {
 		return found, nil
@@ -236,13 +245,15 @@ func (t *talk) transcribe(ctx context.Context, sound []int16) (string, error) {
 	}
 	text, err := hearing.Transcribe(ctx,
 		Speech{WAV: callsound.WAV(sound, callsound.HeardRate), Language: t.l.rec.Language})
-	if err != nil {
-		return "", err
-	}
+	return bounded(text), err
+}
+
+// bounded is as much of a text as a message may have.
+func bounded(text string) string {
 	if r := []rune(text); len(r) > callsignal.MaxText {
-		text = string(r[:callsignal.MaxText])
+		return string(r[:callsignal.MaxText])
 	}
-	return text, nil
+	return text
 }
 
 // early is what was said before a pause, being understood while the pause lasts:
@@ -258,16 +269,24 @@ func newEarly(cancel context.CancelFunc) *early {
 	return &early{done: make(chan struct{}), cancel: cancel}
 }
 
-// understandEarly begins to understand what was said before a pause. The caller
-// holds t.hear.
-func (t *talk) understandEarly(sound []int16) {
+// understandEarly begins to understand what was said before a pause. What a service
+// has heard while it was spoken is its text; nil and otherwise the sound is sent. The
+// caller holds t.hear.
+func (t *talk) understandEarly(sound []int16, listened calllisten.Text) {
 	ctx, cancel := context.WithTimeout(t.ctx, transcribeTime)
 	e := newEarly(cancel)
 	t.early = e
 	t.done.Go(func() {
 		defer cancel()
 		defer close(e.done)
-		if e.text, e.err = t.transcribe(ctx, sound); e.err != nil || e.text == "" {
+		e.err = errDeaf
+		if listened != nil {
+			e.text, e.err = listened(ctx)
+		}
+		if e.err != nil {
+			e.text, e.err = t.transcribe(ctx, sound)
+		}
+		if e.text = bounded(e.text); e.err != nil || e.text == "" {
 			return
 		}
 		t.hear.Lock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calllisten"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltext"
@@ -56,6 +57,7 @@ type talk struct {
 	detector *callsound.Detector
 	awaited  bool // a sentence waits for its rest
 	early    *early
+	live     calllisten.Live // hears what is said while it is said
 	asking   callsound.Allowance
 
 	mu        sync.Mutex
@@ -87,6 +89,9 @@ func newTalk(l *live) *talk {
 // stop ends the conversation and waits for it.
 func (t *talk) stop() {
 	t.cancel()
+	t.hear.Lock()
+	t.live.Close()
+	t.hear.Unlock()
 	t.done.Wait()
 }
 
@@ -260,6 +265,7 @@ func (t *talk) message(data []byte) {
 		t.mu.Unlock()
 		t.hear.Lock()
 		t.detector.Reset()
+		t.live.End()
 		t.forgetEarly()
 		t.hear.Unlock()
 		t.releaseVoice()

@@ -5,6 +5,6 @@
 // length of, at every moment; and of Encoder, packets of callsound.FrameTime at callsound.SpokenRate, one
 // channel, that carry the frame before again where the line loses some, nothing
 // at all while nobody speaks, and fewer bits for a line that reports loss. A
-// fault of the library costs one frame, never the program. It does not decode:
-// what callers send is hostile, and callrtc has a decoder that was tried on that.
+// fault of the library costs one frame, never the program. Decoder hears what
+// pages send, which may be hostile, and what of it was lost on its way.
 package callopus

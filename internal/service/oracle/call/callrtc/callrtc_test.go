@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pion/webrtc/v4"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
@@ -44,7 +46,7 @@ func TestPacketsComeInOrder(t *testing.T) {
 				r.add(uint16(seq), buffer[:], func(p piece) {
 					n := int(p.seq)
 					switch {
-					case p.lost:
+					case p.payload == nil:
 						n = -n
 					case binary.BigEndian.Uint16(p.payload) != p.seq:
 						t.Errorf("packet %d has the payload of %d", p.seq, binary.BigEndian.Uint16(p.payload))
@@ -99,13 +101,13 @@ func voice(t testing.TB) []byte {
 
 func TestDecoders(t *testing.T) {
 	t.Parallel()
-	d, err := newDecoder(webrtc.MimeTypeOpus)
-	if err != nil {
-		t.Fatal(err)
+	d, clear, err := newDecoder(webrtc.MimeTypeOpus)
+	if err != nil || clear != callframe.ClearOpus {
+		t.Fatal(clear, err)
 	}
 	var sum float64
 	for range 5 {
-		pcm, err := d.decode(voice(t))
+		pcm, err := d.Decode(voice(t))
 		if err != nil || len(pcm) != callsound.HeardRate/50 {
 			t.Fatalf("%d samples, %v", len(pcm), err)
 		}
@@ -116,34 +118,43 @@ func TestDecoders(t *testing.T) {
 	if sum == 0 {
 		t.Error("the voice is silent")
 	}
-	if d, err = newDecoder(webrtc.MimeTypePCMU); err != nil {
-		t.Fatal(err)
+	if d, clear, err = newDecoder(webrtc.MimeTypePCMU); err != nil || clear != 0 {
+		t.Fatal(clear, err)
 	}
-	pcm, err := d.decode(callsound.MuLaw(nil, []int16{0, 1000, 2000}))
+	pcm, err := d.Decode(callsound.MuLaw(nil, []int16{0, 1000, 2000}))
 	if err != nil || len(pcm) != 6 || pcm[3] < 900 || pcm[3] > 1100 || pcm[4] < pcm[3] || pcm[4] > pcm[5] {
 		t.Errorf("%v, %v", pcm, err)
 	}
-	if _, err := newDecoder(webrtc.MimeTypeG722); err == nil {
+	if _, _, err := newDecoder(webrtc.MimeTypeG722); err == nil {
 		t.Error("G.722 is understood")
 	}
 }
 
-// FuzzOpus decodes what a page may send as sound.
-func FuzzOpus(f *testing.F) {
-	f.Add(voice(f))
-	f.Add([]byte{0xff})
-	f.Add([]byte{0x03, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, packet []byte) {
-		d, err := newDecoder(webrtc.MimeTypeOpus)
-		if err != nil {
-			t.Fatal(err)
+// What is lost of a voice as G.711 goes on as it was, and fades.
+func TestALostPieceOfATelephoneIsMadeUp(t *testing.T) {
+	t.Parallel()
+	d, _, err := newDecoder(webrtc.MimeTypePCMU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Decode(callsound.MuLaw(nil, callsound.Tone(muLawRate, 200, 0.5, 100*time.Millisecond))); err != nil {
+		t.Fatal(err)
+	}
+	var loud []float64
+	for range 4 {
+		pcm := d.Lost(nil)
+		if len(pcm) != callsound.HeardRate/50 {
+			t.Fatalf("%d samples", len(pcm))
 		}
-		for range 2 {
-			if pcm, err := d.decode(packet); err == nil && len(pcm) > callsound.HeardRate {
-				t.Errorf("%d samples of %d bytes", len(pcm), len(packet))
-			}
+		sum := 0.0
+		for _, s := range pcm {
+			sum += math.Abs(float64(s)) / float64(len(pcm))
 		}
-	})
+		loud = append(loud, sum)
+	}
+	if loud[0] < 2000 || loud[1] > loud[0] || loud[3] != 0 {
+		t.Errorf("as loud as %.0f", loud)
+	}
 }
 
 type nobody struct{}

@@ -10,8 +10,8 @@ const maxGap = 50
 // piece is one packet of sound.
 type piece struct {
 	seq     uint16
-	payload []byte
-	lost    bool
+	payload []byte // nil when it is lost
+	next    []byte // of a packet that is lost, the one behind it, if that came
 }
 
 // reorder puts packets in order and notices those that do not come.
@@ -48,7 +48,11 @@ func (r *reorder) add(seq uint16, payload []byte, out func(piece)) {
 			return
 		}
 		delete(r.held, r.next)
-		out(piece{seq: r.next, payload: p, lost: !here})
 		r.next++
+		if here {
+			out(piece{seq: r.next - 1, payload: p})
+			continue
+		}
+		out(piece{seq: r.next - 1, next: r.held[r.next]})
 	}
 }

@@ -17,9 +17,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
-	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
-	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // Bounds of what a page may make a peer hold.
@@ -426,53 +424,25 @@ func discard(track *webrtc.TrackRemote) {
 
 // hear decodes the page's sound until it ends.
 func (p *peer) hear(track *webrtc.TrackRemote) {
-	d, err := newDecoder(track.Codec().MimeType)
+	ear, err := newEar(track.Codec().MimeType, p.spec.Frames)
 	if err != nil {
 		p.log.Warn("a page speaks what nobody understands", slog.String("event", "call.codec_unknown"), slog.Any("error", err))
 		discard(track)
 		return
 	}
 	var (
-		order   reorder
-		conceal callsound.Concealer
-		made    [callsound.HeardRate / 50]int16
-		buffer  [maxPacket]byte
-		packet  rtp.Packet
+		buffer [maxPacket]byte
+		packet rtp.Packet
 	)
 	for {
 		n, _, err := track.Read(buffer[:])
 		if err != nil || packet.Unmarshal(buffer[:n]) != nil {
 			return
 		}
-		if len(packet.Payload) == 0 {
-			continue
-		}
-		order.add(packet.SequenceNumber, packet.Payload, func(s piece) {
-			if !s.lost {
-				if heard, err := p.decode(d, s.payload); err == nil {
-					conceal.Heard(heard)
-					p.spec.Listener.Heard(heard)
-					return
-				}
-			}
-			conceal.Lost(made[:])
-			p.spec.Listener.Heard(made[:])
-		})
-	}
-}
-
-func (p *peer) decode(d decoder, payload []byte) ([]int16, error) {
-	if p.spec.Frames != nil {
-		clear := callframe.ClearOpus
-		if _, ok := d.(*muLawDecoder); ok {
-			clear = 0
-		}
-		var err error
-		if payload, err = p.spec.Frames.OpenAudio.Open(payload, clear); err != nil {
-			return nil, err
+		if len(packet.Payload) > 0 {
+			ear.take(packet.SequenceNumber, packet.Payload, p.spec.Listener.Heard)
 		}
 	}
-	return d.decode(payload)
 }
 
 // lastWords waits a moment until the page has what was sent to it.

@@ -52,6 +52,10 @@ func (c DetectorConfig) withDefaults() DetectorConfig {
 
 // Detection is what a Detector found in a piece of sound.
 type Detection struct {
+	// Speech is what belongs to an utterance of the piece, with the lead where the
+	// utterance Begins; it is only lent.
+	Speech []int16
+	Begins bool
 	// Noticed says that what is heard is a voice, and Insists that it goes on, each
 	// once in an utterance.
 	Noticed, Insists bool
@@ -133,8 +137,12 @@ func (d *Detector) Feed(pcm []int16) Detection {
 	isLoud := d.heard > learnPieces && level > d.cfg.Floor && level > background+d.cfg.Margin
 	d.sound = append(d.sound, pcm...)
 	d.listen(isLoud, length)
-	if !d.speech && !d.wait(isLoud, length) {
-		return Detection{}
+	speech, begins := pcm, !d.speech
+	if begins {
+		if !d.wait(isLoud, length) {
+			return Detection{}
+		}
+		speech = d.sound
 	}
 	noticed := !d.noticed && d.sung >= d.cfg.Notice
 	if !d.sure && d.sung >= d.cfg.Insist {
@@ -144,6 +152,7 @@ func (d *Detector) Feed(pcm []int16) Detection {
 	d.noticed, d.insists = d.noticed || noticed, d.insists || insists
 	found := d.goOn(isLoud, length)
 	found.Noticed, found.Insists = noticed, insists
+	found.Speech, found.Begins = speech, begins
 	return found
 }
 

@@ -43,6 +43,8 @@ type Config struct {
 	Languages []string
 	// Format is what sound is asked for: pcm, or wav where a service knows no other.
 	Format string
+	// Stream says that it takes speech while it is spoken, by OpenAI's Realtime API.
+	Stream bool
 	// First is how long a transcription may take, or a sound to begin: 20 s.
 	First time.Duration
 	// Idle is how long a sound may be silent then: 10 s.
@@ -106,6 +108,8 @@ type ServiceError struct {
 	Said string
 	// Cause is why none came.
 	Cause error
+	// Streamed says that it was asked while somebody spoke.
+	Streamed bool
 }
 
 // Error implements error.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calllisten"
 )
 
 // restFor is how long a service that failed is asked after the others.
@@ -30,11 +31,15 @@ type member struct {
 	*Service
 	// rests is until when it is asked after others, in milliseconds.
 	rests atomic.Int64
+	// whole is until when it is asked about whole utterances only.
+	whole atomic.Int64
 }
 
 var (
 	_ call.SpeechToText = (*Services)(nil)
 	_ call.TextToSpeech = (*Services)(nil)
+
+	_ calllisten.Service = (*Services)(nil)
 )
 
 // NewServices makes Services of at least one.
@@ -95,6 +100,20 @@ func (s *Services) Transcribe(ctx context.Context, speech call.Speech) (string, 
 		s.failed(m, order[i+1], err)
 	}
 	return order[len(order)-1].Transcribe(ctx, speech)
+}
+
+// Listen implements calllisten.Service: the service that would be asked listens, if it
+// can. One that fails is asked about whole utterances for a while.
+func (s *Services) Listen(ctx context.Context, language string) calllisten.Listening {
+	m := s.order(language)[0]
+	if !m.cfg.Stream || m.whole.Load() > s.now().UnixMilli() {
+		return nil
+	}
+	return m.listen(ctx, language, func(err error) {
+		m.whole.Store(s.now().Add(restFor).UnixMilli())
+		s.log.Warn("a speech service does not take speech while it is spoken; it is asked at the end",
+			slog.String("event", "speech.stream_failed"), slog.String("service", m.Name()), slog.Any("error", err))
+	})
 }
 
 // Speak implements call.TextToSpeech. The voice that a caller chose is one of the

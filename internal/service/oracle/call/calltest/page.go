@@ -60,7 +60,9 @@ type Page struct {
 	work  sync.WaitGroup
 	// Telephone is set for pages that have no codec but G.711.
 	Telephone bool
-	codec     string // in which the oracle speaks
+	// Language is the one of the calls that it makes.
+	Language string
+	codec    string // in which the oracle speaks
 	// Seen, when set, is told of every video packet that comes back.
 	Seen func(*rtp.Packet)
 	// Arrived, when set, is told of every packet of sound, which is not listened to then.
@@ -126,7 +128,7 @@ func (p *Page) Must(status int, method, path string, body, into any) {
 func (p *Page) Create(kind call.Type, framed bool) {
 	p.t.Helper()
 	p.Must(http.StatusCreated, "POST", "/calls",
-		callhttp.CreateBody{SessionID: p.Session, CallType: string(kind), E2EE: framed}, &p.Call)
+		callhttp.CreateBody{SessionID: p.Session, CallType: string(kind), E2EE: framed, Language: p.Language}, &p.Call)
 	p.Verify()
 	if !framed {
 		return
@@ -523,6 +525,9 @@ func (p *Page) Live(length time.Duration, ended func() bool) {
 
 // Pause is silent for a second, so often.
 func (p *Page) Pause(times int) { p.play("quiet", 10*times) }
+
+// Breath is silent for a moment that ends no sentence which breaks off.
+func (p *Page) Breath() { p.play("quiet", 3) }
 
 func (p *Page) play(kind string, times int) {
 	p.t.Helper()

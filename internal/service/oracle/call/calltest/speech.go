@@ -48,6 +48,10 @@ type Speech struct {
 	length time.Duration
 	begun  chan string
 	served int
+	// of speech that is being spoken
+	streamed []Heard
+	coming   time.Duration
+	streams  int
 }
 
 // Heard is a transcription that the service was asked for.
@@ -64,6 +68,7 @@ func NewSpeech(t testing.TB, hears ...string) *Speech {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/audio/transcriptions", s.transcribe)
 	mux.HandleFunc("POST /v1/audio/speech", s.speak)
+	mux.HandleFunc("GET /v1/realtime", s.listen)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		close(s.stop)

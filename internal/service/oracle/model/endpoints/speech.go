@@ -41,6 +41,8 @@ type SpeechService struct {
 	Languages []string `yaml:"languages,omitempty"`
 	// Format is pcm, or wav for services that make no other sound.
 	Format string `yaml:"format,omitempty"`
+	// Stream says that it takes speech while it is spoken, by OpenAI's Realtime API.
+	Stream bool `yaml:"stream,omitempty"`
 	// Timeout is how long a transcription may take, or a sound to begin.
 	Timeout Duration `yaml:"timeout,omitempty"`
 }
@@ -94,6 +96,8 @@ func (s SpeechService) check(half string, endpoints map[string]Endpoint) error {
 		return fmt.Errorf("model has 1 to %d letters, and no spaces", maxName)
 	case half == hearing && speaks:
 		return errors.New("voice, voices and format are for those who speak")
+	case half == speaking && s.Stream:
+		return errors.New("stream is for those who hear")
 	case half == speaking && s.Voice == "":
 		return errors.New("name a voice")
 	case !slices.Contains([]string{"", "pcm", "wav"}, s.Format):
@@ -166,7 +170,7 @@ func (c Config) services(all []SpeechService, places map[string]*place,
 		p := places[s.Endpoint]
 		one, err := callspeech.New(callspeech.Config{
 			Name: s.Endpoint, BaseURL: p.base, Key: p.key, Model: s.Model, Voice: s.Voice, Voices: s.Voices,
-			Languages: s.Languages, Format: s.Format, First: s.wait(len(all)), Transport: p.transport,
+			Languages: s.Languages, Format: s.Format, Stream: s.Stream, First: s.wait(len(all)), Transport: p.transport,
 		})
 		if err != nil {
 			return nil, err
@@ -215,7 +219,11 @@ func (s *Set) ProbeSpeech(ctx context.Context) []Finding {
 }
 
 func tryHearing(ctx context.Context, s *callspeech.Service) error {
-	_, err := s.Transcribe(ctx, call.Speech{WAV: callsound.WAV(make([]int16, callsound.HeardRate), callsound.HeardRate)})
+	silence := make([]int16, callsound.HeardRate)
+	_, err := s.Transcribe(ctx, call.Speech{WAV: callsound.WAV(silence, callsound.HeardRate)})
+	if err == nil && s.Streams() {
+		return s.RehearseStream(ctx, silence)
+	}
 	return err
 }
 
@@ -240,8 +248,11 @@ func speechProblem(err error, s *callspeech.Service, half string) *trouble.Troub
 		return trouble.New("health.noReply", nil)
 	}
 	route := "/audio/transcriptions"
-	if half == speaking {
+	switch {
+	case half == speaking:
 		route = "/audio/speech"
+	case f.Streamed:
+		route = "/realtime"
 	}
 	switch code := f.Status; {
 	case callspeech.Silent(err):

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 )
 
@@ -33,6 +36,8 @@ func TestMistakesOfSpeechAreNamed(t *testing.T) {
 		"the guide":              {"[{endpoint: here, model: w", "[{endpoint: guide, model: w", "an endpoint of the kind guide has no speech"},
 		"no model":               {", model: whisper-1", "", "model has 1 to 128 letters"},
 		"a voice for the ears":   {"model: whisper-1", "model: whisper-1, voice: amy", "voice, voices and format are for those who speak"},
+		"a stream of the ears":   {"model: whisper-1", "model: whisper-1, stream: true", ""},
+		"a stream of a voice":    {"model: tts-1", "model: tts-1, stream: true", "stream is for those who hear"},
 		"no voice":               {"voice: amy, ", "", `speech: voice 1 ("here"): name a voice`},
 		"a format of its own":    {"format: wav", "format: mp3", "format is pcm or wav"},
 		"a language that is not": {"languages: [en, de]", "languages: [English]", `"English" is not a language such as en or sw`},
@@ -42,6 +47,39 @@ func TestMistakesOfSpeechAreNamed(t *testing.T) {
 		_, err := config().Parse([]byte(strings.Replace(spoken, c.from, c.to, 1)), operatordoc.FromFile)
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A service that understands what it is sent whole, and not while it is spoken, is told so.
+func TestAStreamIsTriedToo(t *testing.T) {
+	t.Parallel()
+	speech := calltest.NewSpeech(t)
+	for stream, want := range map[string]string{
+		speech.URL + "/v1": "", speech.URL + "/v1/other": "there is no /realtime at its base_url (status 404), or it knows no such model",
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /audio/transcriptions", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"text":""}`) })
+		to, err := url.Parse(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(to)
+		mux.HandleFunc("GET /realtime", func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Authorization", "Bearer a key") // of the service behind
+			proxy.ServeHTTP(w, r)
+		})
+		far := httptest.NewServer(mux)
+		t.Cleanup(far.Close)
+		found := parsed(t, fmt.Sprintf(`
+endpoints:
+  far: {kind: openai, base_url: %q, key: {env: FAR_KEY}}
+  guide: {kind: guide}
+models: [{id: guide, endpoint: guide}]
+speech: {hearing: [{endpoint: far, model: ears, stream: true}]}
+`, far.URL)).ProbeSpeech(t.Context())
+		if len(found) != 1 || found[0].Problem != want {
+			t.Errorf("found %+v, want %q", found, want)
 		}
 	}
 }
