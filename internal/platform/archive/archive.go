@@ -169,7 +169,8 @@ func Write(ctx context.Context, to io.Writer, from Place) (Summary, error) {
 	if err := writeObjects(ctx, w, from.Blobs, &done); err != nil {
 		return done, fmt.Errorf("write archive: %w", err)
 	}
-	if err := w.json(endName, end{Entries: w.entries, SHA256: hex.EncodeToString(w.sum.Sum(nil))}.signed(from.Signer)); err != nil {
+	last := end{Entries: w.entries, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	if err := w.json(endName, last.signed(from.Signer)); err != nil {
 		return done, fmt.Errorf("write archive: %w", err)
 	}
 	if err := w.tar.Close(); err != nil {

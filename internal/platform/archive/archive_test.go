@@ -113,7 +113,8 @@ func TestADeploymentMovesBetweenShapes(t *testing.T) {
 			source, _ := place(t, address(route.from))
 			fill(t, &source)
 			text := write(t, source)
-			if m, err := archive.Verify(bytes.NewReader(text), anybody); err != nil || m.Engine != route.from || m.Program != "test" {
+			m, err := archive.Verify(bytes.NewReader(text), anybody)
+			if err != nil || m.Engine != route.from || m.Program != "test" {
 				t.Errorf("Verify: %+v, %v", m, err)
 			}
 			target, keys := place(t, address(route.to))
@@ -249,7 +250,8 @@ func TestKeysNeedAPlaceToGo(t *testing.T) {
 	source.Keys = nil
 	target, keys := place(t, sqldbtest.SQLiteURL(t))
 	target.PutKey = nil
-	if _, err := archive.Read(t.Context(), bytes.NewReader(write(t, source)), anybody, target); err != nil || len(keys) != 0 {
+	_, err := archive.Read(t.Context(), bytes.NewReader(write(t, source)), anybody, target)
+	if err != nil || len(keys) != 0 {
 		t.Errorf("an archive without keys: %v", err)
 	}
 }
