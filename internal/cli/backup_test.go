@@ -67,17 +67,20 @@ func TestABackupIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, text, code := run(t, env, "restore", "--signer", string(stranger.DID()), archive); code != 1 || !strings.Contains(text, "signed by "+signer) {
+	_, text, code = run(t, env, "restore", "--signer", string(stranger.DID()), archive)
+	if code != 1 || !strings.Contains(text, "signed by "+signer) {
 		t.Errorf("restore of somebody else's: exit %d: %s", code, text)
 	}
 	other := strings.Repeat("ab", 32)
-	if _, text, code := run(t, append(env, "ORACLE_KEY="+other), "restore", archive); code != 1 || !strings.Contains(text, "signed by "+signer) {
+	_, text, code = run(t, append(env, "ORACLE_KEY="+other), "restore", archive)
+	if code != 1 || !strings.Contains(text, "signed by "+signer) {
 		t.Errorf("restore into another deployment: exit %d: %s", code, text)
 	}
 	if _, err := os.Lstat(target); !os.IsNotExist(err) {
 		t.Errorf("the target was touched: %v", err)
 	}
-	if _, text, code := run(t, env, "restore", "--signer", signer, archive); code != 0 || !strings.Contains(text, "is signed by "+signer) {
+	_, text, code = run(t, env, "restore", "--signer", signer, archive)
+	if code != 0 || !strings.Contains(text, "is signed by "+signer) {
 		t.Fatalf("restore: exit %d: %s", code, text)
 	}
 	if n := lastNumber(t, "sqlite:"+filepath.Join(target, sqldb.FileName)); n != 41 {

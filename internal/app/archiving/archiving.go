@@ -119,7 +119,8 @@ func (a *Archiving) write(ctx context.Context, to io.Writer) (archive.Summary, e
 		return archive.Summary{}, err
 	}
 	return archive.Write(ctx, to, archive.Place{
-		DB: a.deps.DB, Blobs: a.deps.Blobs, Migrations: a.deps.Migrations, Keys: keys, Program: a.deps.Version, Signer: signer,
+		DB: a.deps.DB, Blobs: a.deps.Blobs, Migrations: a.deps.Migrations, Keys: keys,
+		Program: a.deps.Version, Signer: signer,
 	})
 }
 
