@@ -30,7 +30,11 @@ func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ ar
 	if err := r.openBlobsBeside(ctx, s); err != nil {
 		return archive.Summary{}, err
 	}
-	place := archive.Place{DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version}
+	signer, err := shipping.Signer(s)
+	if err != nil {
+		return archive.Summary{}, err
+	}
+	place := archive.Place{DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version, Signer: signer}
 	if withKeys {
 		if place.Keys, err = keyring.Kept(s); err != nil {
 			return archive.Summary{}, err
@@ -39,19 +43,32 @@ func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ ar
 	return archive.Write(ctx, to, place)
 }
 
-// Restore fills an empty place from an archive. In the embedded shape it needs
-// the data folder for itself.
-func Restore(ctx context.Context, opt Options, from io.Reader) (_ archive.Summary, err error) {
+// Verify reads an archive to its end, and reports whether it is whole and of the wanted
+// author; where none is named, of the deployment of these settings.
+func Verify(opt Options, from io.Reader, by archive.Author) error {
+	if err := shipping.Expect(&opt.Settings, &by); err != nil {
+		return err
+	}
+	_, err := archive.Verify(from, by)
+	return err
+}
+
+// Restore fills an empty place from an archive of that author. In the embedded shape it
+// needs the data folder for itself.
+func Restore(ctx context.Context, opt Options, from io.Reader, by archive.Author) (_ archive.Summary, err error) {
 	s := &opt.Settings
 	r := &resources{log: opt.Log}
 	defer func() { err = errors.Join(err, r.close()) }()
+	if err := shipping.Expect(s, &by); err != nil {
+		return archive.Summary{}, err
+	}
 	if err := r.openToRestore(ctx, s); err != nil {
 		return archive.Summary{}, err
 	}
 	if err := r.openDatabase(ctx, s); err != nil {
 		return archive.Summary{}, err
 	}
-	did, err := archive.Read(ctx, from, archive.Place{
+	did, err := archive.Read(ctx, from, by, archive.Place{
 		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
 		PutKey: func(name string, text []byte) error { return keyring.Restore(s, name, text) },
 	})
@@ -74,7 +91,7 @@ func RestoreReplica(ctx context.Context, opt Options, from config.URL,
 	if want.From, err = shipping.Place(from, s, false); err != nil {
 		return replica.Restored{}, err
 	}
-	if err := shipping.Expect(s, &want); err != nil {
+	if err := shipping.Expect(s, &want.Author); err != nil {
 		return replica.Restored{}, err
 	}
 	r := &resources{log: opt.Log}

@@ -30,8 +30,10 @@ func (a *App) newCalls(
 	})
 }
 
-// localCalls reports whether callers may be on this machine: always when the
-// program is for itself, and in a fleet only when it listens on loopback.
+// localCalls reports whether callers may be on this machine: when the program listens on
+// loopback, and when it is for itself on somebody's own machine. Anywhere else a stranger
+// who calls could have it knock at what listens there.
 func (a *App) localCalls() bool {
-	return !a.opt.Settings.Storage.Database.Given() || isLoopback(a.opt.Settings.Server.Host)
+	s := &a.opt.Settings
+	return isLoopback(s.Server.Host) || !s.Storage.Database.Given() && ownMachine(s.Server)
 }

@@ -70,7 +70,7 @@ func TestAnArchiveOfAnOlderProgramIsRestored(t *testing.T) {
 	if _, err := config.Load(&opt.Settings, config.Input{Flags: map[string]string{"CASTALIA_DATA": data}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), opt, &text); err != nil {
+	if _, err := Restore(t.Context(), opt, &text, archive.Author{Unsigned: true}); err != nil {
 		t.Fatal(err)
 	}
 	state, err := Migrate(t.Context(), opt, true)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/replicacli"
@@ -25,7 +26,7 @@ func backupCommand() command {
 
 func restoreCommand() command {
 	return command{
-		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] FILE|-|--from URL [--at TIME] [--signer DID] [--unsigned]",
+		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] [--signer DID] [--unsigned] FILE|-|--from URL [--at TIME]",
 		summary: "fill an empty data folder or fleet from an archive, or a folder from a replica", run: runRestore,
 	}
 }
@@ -86,8 +87,15 @@ func runBackup(ctx context.Context, args []string, s shell.IO) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Err, "Wrote %d objects, %d pieces of tables and %d keys (%d bytes).\n", done.Objects, done.Pieces, done.Keys, done.Bytes)
+	if err != nil {
+		return err
+	}
+	if done.Signer == "" {
+		_, _ = fmt.Fprintln(s.Err, "The archive is not signed, since ORACLE_KEY is not known here: `castalia restore` will ask for --unsigned.")
+	} else {
+		_, _ = fmt.Fprintf(s.Err, "It is signed by %s: keep this line beside what opens it, for --signer.\n", done.Signer)
+	}
 	switch {
-	case err != nil:
 	case lock != nil:
 		_, err = fmt.Fprintln(s.Err, "The archive is encrypted. Keep what opens it apart from it, and try a restore before you need one.")
 	case done.Keys > 0:
@@ -153,7 +161,7 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 			err = how.needed(s)
 		}
 		if err == nil {
-			_, err = archive.Verify(plain) // before anything is touched
+			err = app.Verify(opt, plain, place.Author) // before anything is touched
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -171,11 +179,12 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(s.Err, "Restoring into %s.\n", app.Place(opt.Settings))
-	done, err := app.Restore(ctx, opt, plain)
+	done, err := app.Restore(ctx, opt, plain, place.Author)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Err, "Restored %d objects, %d pieces of tables and %d keys. `castalia doctor --deep` checks them.\n",
-		done.Objects, done.Pieces, done.Keys)
+	place.TellSigner("archive", done.Signer, len(opt.Settings.Identity.OracleKey) > 0, s)
+	_, err = fmt.Fprintf(s.Err, "Restored what was there at %s: %d objects, %d pieces of tables and %d keys. `castalia doctor --deep` checks them.\n",
+		done.Made.UTC().Format(time.RFC3339), done.Objects, done.Pieces, done.Keys)
 	return err
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
@@ -47,7 +49,9 @@ func TestABackupIsRestored(t *testing.T) {
 	t.Parallel()
 	source := embedded(t)
 	archive := filepath.Join(t.TempDir(), "castalia.tar")
-	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--plain", archive); code != 0 || !strings.Contains(text, "3 keys") {
+	_, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--plain", archive)
+	signer := regexp.MustCompile(`did:key:\w+`).FindString(text)
+	if code != 0 || !strings.Contains(text, "3 keys") || signer == "" {
 		t.Fatalf("backup: exit %d: %s", code, text)
 	}
 	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
@@ -59,7 +63,24 @@ func TestABackupIsRestored(t *testing.T) {
 
 	target := filepath.Join(t.TempDir(), "restored")
 	env := []string{"CASTALIA_DATA=" + target}
-	if _, text, code := run(t, env, "restore", archive); code != 0 {
+	stranger, err := did.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, code = run(t, env, "restore", "--signer", string(stranger.DID()), archive)
+	if code != 1 || !strings.Contains(text, "signed by "+signer) {
+		t.Errorf("restore of somebody else's: exit %d: %s", code, text)
+	}
+	other := strings.Repeat("ab", 32)
+	_, text, code = run(t, append(env, "ORACLE_KEY="+other), "restore", archive)
+	if code != 1 || !strings.Contains(text, "signed by "+signer) {
+		t.Errorf("restore into another deployment: exit %d: %s", code, text)
+	}
+	if _, err := os.Lstat(target); !os.IsNotExist(err) {
+		t.Errorf("the target was touched: %v", err)
+	}
+	_, text, code = run(t, env, "restore", "--signer", signer, archive)
+	if code != 0 || !strings.Contains(text, "is signed by "+signer) {
 		t.Fatalf("restore: exit %d: %s", code, text)
 	}
 	if n := lastNumber(t, "sqlite:"+filepath.Join(target, sqldb.FileName)); n != 41 {

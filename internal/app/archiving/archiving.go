@@ -114,8 +114,13 @@ func (a *Archiving) write(ctx context.Context, to io.Writer) (archive.Summary, e
 	if err != nil {
 		return archive.Summary{}, err
 	}
+	signer, err := shipping.Signer(a.deps.Settings)
+	if err != nil {
+		return archive.Summary{}, err
+	}
 	return archive.Write(ctx, to, archive.Place{
-		DB: a.deps.DB, Blobs: a.deps.Blobs, Migrations: a.deps.Migrations, Keys: keys, Program: a.deps.Version,
+		DB: a.deps.DB, Blobs: a.deps.Blobs, Migrations: a.deps.Migrations, Keys: keys,
+		Program: a.deps.Version, Signer: signer,
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app/archiving"
+	"github.com/castalia-org/castalia/internal/app/shipping"
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/audit"
 	"github.com/castalia-org/castalia/internal/platform/blob"
@@ -97,7 +98,11 @@ func TestWhatASchedulerMakesCanBeRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		there, target := blobmem.New(), open(t)
-		did, err := archive.Read(t.Context(), plain, archive.Place{
+		author := archive.Author{}
+		if err := shipping.Expect(s, &author); err != nil || author.Signer == "" {
+			t.Fatal(author.Signer, err)
+		}
+		did, err := archive.Read(t.Context(), plain, author, archive.Place{
 			DB: target, Blobs: there, Migrations: []sqldb.Migrations{audit.Migrations(), operatordocsql.Migrations()},
 		})
 		if err != nil || did.Objects != 1 {

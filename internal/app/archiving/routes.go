@@ -178,11 +178,10 @@ func (a *Archiving) trial(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Archiving) download(w http.ResponseWriter, r *http.Request) error {
-	b, err := a.Find(r.Context(), r.PathValue("name"))
-	if err != nil {
-		return err
+	if _, err := a.Find(r.Context(), r.PathValue("name")); err != nil {
+		return err // also where there is no place
 	}
-	_, body, err := a.Place.Content(r.Context(), b.Name)
+	b, body, err := a.Place.Archive(r.Context(), r.PathValue("name"))
 	if err != nil {
 		return err
 	}

@@ -98,13 +98,13 @@ func Prepare(s *config.Settings, version string, log *slog.Logger) (*Ship, error
 	if err != nil {
 		return nil, err
 	}
-	signer, err := signerOf(s.Identity.OracleKey)
+	signer, err := signing(s.Identity.OracleKey)
 	if err != nil {
 		return nil, err
 	}
 	ship, err := replica.Prepare(replica.Config{
 		To: to, Folder: s.Storage.Data, Database: stores.File(s), Deployment: Deployment(s), Program: version,
-		Lock: lock, Signer: replica.Signer{Name: string(signer.DID()), Sign: signer.Sign}, Keys: keys,
+		Lock: lock, Signer: signer, Keys: keys,
 		Retention: s.Storage.ReplicaRetention, Interval: s.Storage.ReplicaInterval, Log: log,
 	})
 	if err != nil {

@@ -6,53 +6,48 @@ import (
 	"io/fs"
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/config"
-	"github.com/castalia-org/castalia/internal/platform/replica"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
-// Signer is the key, as a DID, that signs the replica of the deployment whose settings
-// these are; empty where neither they nor the data folder have ORACLE_KEY.
+// Signer signs replicas and archives of the deployment whose settings these are, by
+// the DID of its key; nobody where neither they nor the data folder have ORACLE_KEY.
 //
-// Decision: ADR 0280.
-func Signer(s *config.Settings) (did.DID, error) {
+// Decisions: ADR 0280, ADR 0288.
+func Signer(s *config.Settings) (archive.Signer, error) {
 	key := s.Identity.OracleKey
 	if len(key) == 0 {
 		var err error
 		key, _, err = keyring.Read(keyring.File(s, "ORACLE_KEY"))
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
+			return archive.Signer{}, nil
 		}
 		if err != nil {
-			return "", err
+			return archive.Signer{}, err
 		}
 	}
-	signer, err := signerOf(key)
-	return signer.DID(), err
+	return signing(key)
 }
 
-func signerOf(key config.Key) (did.Signer, error) {
+func signing(key config.Key) (archive.Signer, error) {
 	signer, err := did.SignerFromSeed(key)
 	if err != nil {
-		return signer, fmt.Errorf("ORACLE_KEY: %w", err)
+		return archive.Signer{}, fmt.Errorf("ORACLE_KEY: %w", err)
 	}
-	return signer, nil
+	return archive.Signer{Name: string(signer.DID()), Sign: signer.Sign}, nil
 }
 
-// Expect has a restore refuse what others signed than whoever is wanted, or the
-// deployment of these settings.
-func Expect(s *config.Settings, want *replica.Wanted) error {
+// Expect has a restore refuse what others signed than whoever is wanted; where nobody is
+// named, the deployment of these settings.
+func Expect(s *config.Settings, want *archive.Author) error {
 	want.Verify = verify
-	mine, err := Signer(s)
-	switch {
-	case err != nil:
-		return err
-	case want.Signer == "":
-		want.Signer = string(mine)
-	case mine != "" && string(mine) != want.Signer:
-		return fmt.Errorf("--signer %s: ORACLE_KEY is set to the key of %s", want.Signer, mine)
+	if want.Signer != "" {
+		return nil // which may be an earlier key than the one that is set
 	}
-	return nil
+	mine, err := Signer(s)
+	want.Signer = mine.Name
+	return err
 }
 
 func verify(signer string, text, signature []byte) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app/shipping"
 	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/replica"
@@ -38,8 +39,8 @@ func Status(ctx context.Context, settings *config.Settings, s shell.IO) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(s.Out, "place         %s\n", settings.Storage.Replica)
-	if signer != "" {
-		_, _ = fmt.Fprintf(s.Out, "signer        %s\n", signer)
+	if signer.Name != "" {
+		_, _ = fmt.Fprintf(s.Out, "signer        %s\n", signer.Name)
 	}
 	if seen.Newest.IsZero() {
 		_, _ = fmt.Fprintln(s.Out, "There is no whole copy in it yet.")
@@ -54,12 +55,11 @@ func Status(ctx context.Context, settings *config.Settings, s shell.IO) error {
 	return err
 }
 
-// Flags say which replica to restore.
+// Flags say which replica to restore, and who must have signed it, or an archive.
 type Flags struct {
-	From     config.URL
-	at       time.Time
-	signer   did.DID
-	unsigned bool
+	From   config.URL
+	Author archive.Author
+	at     time.Time
 }
 
 // Register makes them known.
@@ -72,21 +72,21 @@ func (f *Flags) Register(fs *flag.FlagSet) {
 			f.at, err = time.Parse(time.RFC3339, text)
 			return err
 		})
-	fs.Func("signer", "`DID` of the key that must have signed the replica, as `castalia replica status` shows it; ORACLE_KEY's where it is set",
+	fs.Func("signer", "`DID` of the key that must have signed it, as `castalia backup` and `castalia replica status` show it; ORACLE_KEY's where it is set",
 		func(text string) error {
 			_, err := did.ParseKey(did.DID(text))
-			f.signer = did.DID(text)
+			f.Author.Signer = text
 			return err
 		})
-	fs.BoolVar(&f.unsigned, "unsigned", false, "restore a replica that nobody signed: one of an earlier release, from a place that nobody else can write to")
+	fs.BoolVar(&f.Author.Unsigned, "unsigned", false, "restore what nobody signed: of an earlier release, from a place that nobody else can write to")
 }
 
-// Given reports whether any of them is.
-func (f *Flags) Given() bool { return f.From.Given() || !f.at.IsZero() || f.signer != "" || f.unsigned }
+// Given reports whether they ask for a replica.
+func (f *Flags) Given() bool { return f.From.Given() || !f.at.IsZero() }
 
 // Wanted is what they ask for.
 func (f *Flags) Wanted() replica.Wanted {
-	return replica.Wanted{At: f.at, Signer: string(f.signer), Unsigned: f.unsigned}
+	return replica.Wanted{At: f.at, Author: f.Author}
 }
 
 // Tell says what was restored, and who wrote it. Sure says that its signer was expected.
@@ -94,15 +94,20 @@ func (f *Flags) Tell(done replica.Restored, sure bool, s shell.IO) error {
 	for _, generation := range done.Passed {
 		_, _ = fmt.Fprintf(s.Err, "Generation %d has no whole copy: what is newer than this is lost.\n", generation)
 	}
-	switch {
-	case done.Signer == "":
-		_, _ = fmt.Fprintln(s.Err, "Nobody signed this replica: whoever can write to its place may have made it.")
-	case sure || f.signer != "":
-		_, _ = fmt.Fprintf(s.Err, "The replica is signed by %s.\n", done.Signer)
-	default:
-		_, _ = fmt.Fprintf(s.Err, "The replica is signed by %s. Make sure that this is your oracle before you start it; `--signer` refuses others.\n", done.Signer)
-	}
+	f.TellSigner("replica", done.Signer, sure, s)
 	_, err := fmt.Fprintf(s.Err, "Restored the state of %s: %d pieces of the log, %d objects and %d keys. `castalia doctor --deep` checks them.\n",
 		done.Moment.Format(moment), done.Pieces, done.Objects, done.Keys)
 	return err
+}
+
+// TellSigner says who signed what was restored. Sure says that they were expected.
+func (f *Flags) TellSigner(what, signer string, sure bool, s shell.IO) {
+	switch {
+	case signer == "":
+		_, _ = fmt.Fprintf(s.Err, "Nobody signed this %s: whoever can write to where it was kept may have made it.\n", what)
+	case sure || f.Author.Signer != "":
+		_, _ = fmt.Fprintf(s.Err, "The %s is signed by %s.\n", what, signer)
+	default:
+		_, _ = fmt.Fprintf(s.Err, "The %s is signed by %s. Make sure that this is your oracle before you start it; `--signer` refuses others.\n", what, signer)
+	}
 }

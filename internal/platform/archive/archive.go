@@ -4,7 +4,8 @@
 //
 // The stream is a tar. Its first entry says what made it; its last holds a
 // SHA-256 over all the others, so that a stream that was cut or changed is
-// refused. Tables are as they were at one moment. Objects, which never change
+// refused, and the deployment's signature of that, so that one that somebody else
+// made is too: anybody can encrypt for a recipient. Tables are as they were at one moment. Objects, which never change
 // once they are written, follow after it: what the tables name is there, as long
 // as copying takes less than the time for which deleted objects are kept.
 //
@@ -13,7 +14,7 @@
 // around it (age-encryption.org/v1), 64 KiB at a time: who has the stream and
 // neither key nor passphrase learns its length and for how many keys it is.
 //
-// Decision: ADR 0258.
+// Decisions: ADR 0258, ADR 0288.
 package archive
 
 import (
@@ -67,6 +68,9 @@ type Manifest struct {
 type end struct {
 	Entries int    `json:"entries"`
 	SHA256  string `json:"sha256"`
+	// Signer says that it made the rest; nobody in archives of earlier releases.
+	Signer    string `json:"signer,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
 }
 
 // Place is a deployment: where an archive comes from or goes to.
@@ -78,14 +82,17 @@ type Place struct {
 	Keys map[string][]byte
 	// PutKey stores a key of an archive that is read; nil refuses such archives.
 	PutKey func(name string, key []byte) error
-	// Program is the version that writes.
+	// Program is the version that writes, Signer the deployment; without Sign nobody does.
 	Program string
+	Signer  Signer
 }
 
 // Summary counts what went over.
 type Summary struct {
 	Pieces, Objects, Keys int
 	Bytes                 int64
+	Signer                string // empty: nobody
+	Made                  time.Time
 }
 
 // writer is a tar that remembers what it wrote.
@@ -162,12 +169,14 @@ func Write(ctx context.Context, to io.Writer, from Place) (Summary, error) {
 	if err := writeObjects(ctx, w, from.Blobs, &done); err != nil {
 		return done, fmt.Errorf("write archive: %w", err)
 	}
-	if err := w.json(endName, end{w.entries, hex.EncodeToString(w.sum.Sum(nil))}); err != nil {
+	last := end{Entries: w.entries, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	if err := w.json(endName, last.signed(from.Signer)); err != nil {
 		return done, fmt.Errorf("write archive: %w", err)
 	}
 	if err := w.tar.Close(); err != nil {
 		return done, fmt.Errorf("write archive: %w", err)
 	}
+	done.Signer, done.Made = from.Signer.Name, w.made
 	return done, nil
 }
 

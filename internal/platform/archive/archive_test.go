@@ -113,11 +113,12 @@ func TestADeploymentMovesBetweenShapes(t *testing.T) {
 			source, _ := place(t, address(route.from))
 			fill(t, &source)
 			text := write(t, source)
-			if m, err := archive.Verify(bytes.NewReader(text)); err != nil || m.Engine != route.from || m.Program != "test" {
+			m, err := archive.Verify(bytes.NewReader(text), anybody)
+			if err != nil || m.Engine != route.from || m.Program != "test" {
 				t.Errorf("Verify: %+v, %v", m, err)
 			}
 			target, keys := place(t, address(route.to))
-			if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err != nil {
+			if _, err := archive.Read(t.Context(), bytes.NewReader(text), anybody, target); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(content(t, source), content(t, target)); diff != "" {
@@ -126,7 +127,7 @@ func TestADeploymentMovesBetweenShapes(t *testing.T) {
 			if diff := cmp.Diff(source.Keys, keys); diff != "" {
 				t.Errorf("keys (-source +target):\n%s", diff)
 			}
-			if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil ||
+			if _, err := archive.Read(t.Context(), bytes.NewReader(text), anybody, target); err == nil ||
 				!strings.Contains(err.Error(), "not empty") {
 				t.Errorf("a second restore: %v", err)
 			}
@@ -140,7 +141,7 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	fill(t, &source)
 	text := write(t, source)
 	for at := 0; at < len(text)-1024; at += 997 {
-		if _, err := archive.Verify(bytes.NewReader(text[:at])); err == nil {
+		if _, err := archive.Verify(bytes.NewReader(text[:at]), anybody); err == nil {
 			t.Errorf("cut at %d of %d: accepted", at, len(text))
 		}
 	}
@@ -152,11 +153,11 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 		}
 		hurt := bytes.Clone(text)
 		hurt[at+2] ^= 1
-		if _, err := archive.Verify(bytes.NewReader(hurt)); err == nil {
+		if _, err := archive.Verify(bytes.NewReader(hurt), anybody); err == nil {
 			t.Errorf("changed %q: accepted", word)
 		}
 	}
-	if _, err := archive.Verify(strings.NewReader("no archive")); err == nil {
+	if _, err := archive.Verify(strings.NewReader("no archive"), anybody); err == nil {
 		t.Error("a text was accepted")
 	}
 }
@@ -170,7 +171,7 @@ func TestAnArchiveOfOtherTablesIsRefused(t *testing.T) {
 	target, _ := place(t, sqldbtest.SQLiteURL(t))
 	target.DB = sqldbtest.SQLite(t)
 	target.Migrations = other
-	if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil ||
+	if _, err := archive.Read(t.Context(), bytes.NewReader(text), anybody, target); err == nil ||
 		!strings.Contains(err.Error(), "other tables") {
 		t.Errorf("Read: %v", err)
 	}
@@ -207,7 +208,7 @@ func TestAnOlderArchiveIsBroughtUpToDate(t *testing.T) {
 				DB: sqldbtest.Open(t, address, sqldb.Options{}), Blobs: blobmem.New(), Migrations: grown(), Program: "newer",
 				PutKey: func(string, []byte) error { return nil },
 			}
-			if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err != nil {
+			if _, err := archive.Read(t.Context(), bytes.NewReader(text), anybody, target); err != nil {
 				t.Fatal(err)
 			}
 			var rows, size int
@@ -224,12 +225,12 @@ func TestAnOlderArchiveIsBroughtUpToDate(t *testing.T) {
 			}
 			older, _ := place(t, sqldbtest.SQLiteURL(t))
 			older.DB = sqldbtest.SQLite(t)
-			if _, err := archive.Read(t.Context(), &newer, older); err == nil || !strings.Contains(err.Error(), "newer than this program") {
+			if _, err := archive.Read(t.Context(), &newer, anybody, older); err == nil || !strings.Contains(err.Error(), "newer than this program") {
 				t.Errorf("a newer archive: %v", err)
 			}
 			ahead := older
 			ahead.DB, ahead.Migrations = sqldbtest.Migrate(t, sqldbtest.SQLite(t), grown()...), grown()
-			_, err = archive.Read(t.Context(), bytes.NewReader(text), ahead)
+			_, err = archive.Read(t.Context(), bytes.NewReader(text), anybody, ahead)
 			if err == nil || !strings.Contains(err.Error(), "empty database only") {
 				t.Errorf("into tables that are ahead: %v", err)
 			}
@@ -243,13 +244,14 @@ func TestKeysNeedAPlaceToGo(t *testing.T) {
 	fill(t, &source)
 	target, _ := place(t, sqldbtest.SQLiteURL(t))
 	target.PutKey = nil
-	if _, err := archive.Read(t.Context(), bytes.NewReader(write(t, source)), target); err == nil {
+	if _, err := archive.Read(t.Context(), bytes.NewReader(write(t, source)), anybody, target); err == nil {
 		t.Error("keys were dropped silently")
 	}
 	source.Keys = nil
 	target, keys := place(t, sqldbtest.SQLiteURL(t))
 	target.PutKey = nil
-	if _, err := archive.Read(t.Context(), bytes.NewReader(write(t, source)), target); err != nil || len(keys) != 0 {
+	_, err := archive.Read(t.Context(), bytes.NewReader(write(t, source)), anybody, target)
+	if err != nil || len(keys) != 0 {
 		t.Errorf("an archive without keys: %v", err)
 	}
 }
@@ -259,7 +261,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte("castalia.json"))
 	f.Add(bytes.Repeat([]byte{0}, 1024))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, err := archive.Verify(bytes.NewReader(text)); err == nil && !bytes.Contains(text, []byte("sha256")) {
+		if _, err := archive.Verify(bytes.NewReader(text), anybody); err == nil && !bytes.Contains(text, []byte("sha256")) {
 			t.Error("something without a sum was accepted")
 		}
 	})

@@ -54,7 +54,7 @@ func verify(text []byte, keys archive.Keys) error {
 	if err != nil {
 		return err
 	}
-	_, err = archive.Verify(plain)
+	_, err = archive.Verify(plain, anybody)
 	return err
 }
 
@@ -133,7 +133,7 @@ func TestAPassphraseOpensAnArchive(t *testing.T) {
 			return archive.KeyOf(passphrase)
 		})
 		if good && err == nil {
-			_, err = archive.Verify(plain)
+			_, err = archive.Verify(plain, anybody)
 		}
 		if good != (err == nil) {
 			t.Errorf("%q: %v", passphrase, err)
@@ -225,7 +225,7 @@ func FuzzDecrypt(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := archive.Verify(plain); err == nil && !bytes.Contains(text, []byte("sha256")) {
+		if _, err := archive.Verify(plain, anybody); err == nil && !bytes.Contains(text, []byte("sha256")) {
 			t.Error("something without a sum was accepted")
 		}
 	})

@@ -30,6 +30,8 @@ type reader struct {
 	tar     *tar.Reader
 	sum     hash.Hash
 	entries int
+	by      Author
+	signer  string
 }
 
 // counting knows how much was read.
@@ -73,6 +75,10 @@ func (r *reader) finish(size int64) error {
 	if e.Entries != r.entries || e.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) {
 		return fmt.Errorf("%w: the sum does not fit", errCut)
 	}
+	if err := r.by.made(e); err != nil {
+		return err
+	}
+	r.signer = e.Signer
 	return r.drain()
 }
 
@@ -117,9 +123,9 @@ func bounded(body io.Reader, size, most int64) ([]byte, error) {
 	return text, nil
 }
 
-func begin(from io.Reader) (*reader, Manifest, error) {
+func begin(from io.Reader, by Author) (*reader, Manifest, error) {
 	counted := &counting{Reader: from}
-	r := &reader{from: counted, tar: tar.NewReader(counted), sum: sha256.New()}
+	r := &reader{from: counted, tar: tar.NewReader(counted), sum: sha256.New(), by: by}
 	name, size, body, err := r.next()
 	if err != nil || name != manifestName {
 		return nil, Manifest{}, errors.Join(errors.New("this is no archive of Castalia"), err)
@@ -138,9 +144,9 @@ func begin(from io.Reader) (*reader, Manifest, error) {
 	return r, m, nil
 }
 
-// Verify reads an archive to its end and reports whether it is whole.
-func Verify(from io.Reader) (Manifest, error) {
-	r, m, err := begin(from)
+// Verify reads an archive to its end and reports whether it is whole, and the author's.
+func Verify(from io.Reader, by Author) (Manifest, error) {
+	r, m, err := begin(from, by)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -161,10 +167,10 @@ func Verify(from io.Reader) (Manifest, error) {
 // Read fills an empty place from an archive that this program or an older one made:
 // its tables are made as they were then, filled, and brought up to date. When it
 // fails the place is half full: throw it away. Verify the archive first where that is
-// possible.
-func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
+// possible: whether it is whole and the author's is known at its end.
+func Read(ctx context.Context, from io.Reader, by Author, to Place) (Summary, error) {
 	var done Summary
-	r, m, err := begin(from)
+	r, m, err := begin(from, by)
 	if err != nil {
 		return done, err
 	}
@@ -174,6 +180,7 @@ func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
 	for {
 		name, size, body, err := r.next()
 		if errors.Is(err, errEnd) {
+			done.Signer, done.Made = r.signer, m.Made
 			return done, to.migrate(ctx)
 		}
 		if err != nil {

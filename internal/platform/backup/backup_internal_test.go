@@ -175,6 +175,13 @@ func TestADamagedBackupIsFoundOut(t *testing.T) {
 	if _, err := w.store.Put(t.Context(), b.Name+archiveEnd, bytes.NewReader(text), blob.PutOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	_, body, err = w.Place.Archive(t.Context(), b.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(body); !errors.Is(err, errChanged) || int64(len(got)) >= b.Size {
+		t.Errorf("somebody who is to restore it got %d bytes of %d: %v", len(got), b.Size, err)
+	}
 	if _, err := w.AskCheck(t.Context(), b.Name, "o"); err != nil {
 		t.Fatal(err)
 	}

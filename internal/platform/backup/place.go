@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"regexp"
 	"slices"
@@ -361,6 +362,37 @@ func (p *Place) Content(ctx context.Context, name string) (Backup, io.ReadCloser
 	}
 	body, err := at.Get(ctx, name+archiveEnd, 0, -1)
 	return b, body, err
+}
+
+// Archive opens the archive of a backup for whoever is to restore it: it ends before its
+// last bytes, with an error, when it is not what was written.
+func (p *Place) Archive(ctx context.Context, name string) (Backup, io.ReadCloser, error) {
+	b, body, err := p.Content(ctx, name)
+	if err != nil {
+		return b, nil, err
+	}
+	return b, &unchanged{ReadCloser: body, sum: sha256.New(), left: b.Size, want: b.SHA256}, nil
+}
+
+// errChanged says that an archive is not the one that its record is of.
+var errChanged = errors.New("the archive is not what was written: its SHA-256 differs")
+
+// unchanged withholds the end of a content that has another sum than it should.
+type unchanged struct {
+	io.ReadCloser
+	sum  hash.Hash
+	left int64
+	want string
+}
+
+func (u *unchanged) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	_, _ = u.sum.Write(p[:n])
+	u.left -= int64(n)
+	if (u.left <= 0 || errors.Is(err, io.EOF)) && hex.EncodeToString(u.sum.Sum(nil)) != u.want {
+		return 0, errChanged
+	}
+	return n, err
 }
 
 // Note writes down what somebody found out about a backup.

@@ -374,7 +374,7 @@ func compare(b Backup, body io.Reader, n *atomic.Int64) (problem, err error) {
 	case n.Load() != b.Size:
 		problem = fmt.Errorf("the archive has %d bytes, and %d were written", n.Load(), b.Size)
 	case hex.EncodeToString(sum.Sum(nil)) != b.SHA256:
-		problem = errors.New("the archive is not what was written: its SHA-256 differs")
+		problem = errChanged
 	case problem == nil && keys != b.Recipients:
 		problem = fmt.Errorf("the archive is encrypted for %d keys, and %d were meant", keys, b.Recipients)
 	}

@@ -3,6 +3,8 @@ package replica
 import (
 	"bytes"
 	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/archive"
 )
 
 // Names in a bucket are whatever whoever can write there chose.
@@ -76,7 +78,7 @@ func FuzzStarts(f *testing.F) {
 	}
 	f.Add(text.Bytes())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := (&Wanted{Verify: verify}).openStart(bytes.NewReader(text))
+		s, err := (&Wanted{Author: archive.Author{Verify: verify}}).openStart(bytes.NewReader(text))
 		if err == nil && s.by == oracle.Name && !bytes.HasPrefix(text, signed) {
 			t.Errorf("%q counts as signed", text)
 		}

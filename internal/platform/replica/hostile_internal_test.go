@@ -57,7 +57,7 @@ func plainStart(t *testing.T, s start, lock archive.Lock) []byte {
 }
 
 // forge begins a generation with a database of the forger's own.
-func (w *world) forge(generation int64, signer *Signer, on *mark) {
+func (w *world) forge(generation int64, signer *archive.Signer, on *mark) {
 	w.t.Helper()
 	identity, recipient, err := archive.NewKey()
 	if err != nil {
@@ -90,7 +90,7 @@ func TestAForgedGenerationIsRefused(t *testing.T) {
 	t.Parallel()
 	forger := newSigner("forger")
 	for name, forge := range map[string]struct {
-		by   *Signer
+		by   *archive.Signer
 		says string
 	}{
 		"nobody signed it":     {nil, "is not signed"},
@@ -169,7 +169,8 @@ func TestAStartThatWasChangedIsRefused(t *testing.T) {
 func TestAReplicaOfBeforeIsNotGoneOnWith(t *testing.T) {
 	t.Parallel()
 	w, r := filled(t)
-	s, err := readStart(t.Context(), &Wanted{From: w.remote, Unlock: with(w.keys), Verify: verify}, 1)
+	anybodys := &Wanted{From: w.remote, Unlock: with(w.keys), Author: archive.Author{Verify: verify}}
+	s, err := readStart(t.Context(), anybodys, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +338,8 @@ func TestALongPieceIsRestored(t *testing.T) {
 		helped bool // whether an earlier moment does without it
 	}{{io.EOF, true}, {io.ErrUnexpectedEOF, false}, {errors.New("connection reset by peer"), false}, {blob.ErrNotFound, true}} {
 		_, err := Restore(t.Context(), Wanted{
-			From: cut{w.remote, log[0].Name, step.after}, Unlock: with(w.keys), Signer: w.signer.Name, Verify: verify,
+			From: cut{w.remote, log[0].Name, step.after}, Unlock: with(w.keys),
+			Author:   archive.Author{Signer: w.signer.Name, Verify: verify},
 			Database: filepath.Join(t.TempDir(), sqldb.FileName), Objects: blobmem.New(),
 			PutKey: func(string, []byte) error { return nil },
 		})
@@ -368,7 +370,8 @@ func TestAPassingAbsenceIsLookedAtAgain(t *testing.T) {
 	}
 	to := blobmem.New()
 	did, err := Restore(t.Context(), Wanted{
-		From: &forgetful{Store: w.remote}, Unlock: with(w.keys), Signer: w.signer.Name, Verify: verify,
+		From: &forgetful{Store: w.remote}, Unlock: with(w.keys),
+		Author:   archive.Author{Signer: w.signer.Name, Verify: verify},
 		Database: filepath.Join(t.TempDir(), sqldb.FileName), Objects: to,
 		PutKey: func(string, []byte) error { return nil },
 	})

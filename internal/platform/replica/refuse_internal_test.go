@@ -20,7 +20,7 @@ import (
 func (w *world) wanted(keys archive.Keys) Wanted {
 	return Wanted{
 		From: w.remote, Unlock: with(keys), Database: filepath.Join(w.t.TempDir(), sqldb.FileName), Objects: blobmem.New(),
-		Verify: verify, PutKey: func(string, []byte) error { return nil },
+		Author: archive.Author{Verify: verify}, PutKey: func(string, []byte) error { return nil },
 	}
 }
 

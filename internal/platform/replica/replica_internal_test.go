@@ -49,7 +49,7 @@ type world struct {
 	t      *testing.T
 	dir    string
 	remote *away
-	signer Signer
+	signer archive.Signer
 	lock   archive.Lock
 	keys   archive.Keys
 	now    time.Time
@@ -83,8 +83,8 @@ func newWorld(t *testing.T, remote blob.Store) *world {
 }
 
 // newSigner is the key of a deployment.
-func newSigner(name string) Signer {
-	return Signer{name, func(text []byte) []byte { return []byte(name + sumOf(text)) }}
+func newSigner(name string) archive.Signer {
+	return archive.Signer{Name: name, Sign: func(text []byte) []byte { return []byte(name + sumOf(text)) }}
 }
 
 func verify(signer string, text, signature []byte) error {
@@ -251,7 +251,7 @@ func (w *world) restore(at time.Time) (int, Restored) {
 	objects := blobmem.New()
 	keys := map[string]string{}
 	did, err := Restore(w.t.Context(), Wanted{
-		From: w.remote, Unlock: with(w.keys), Signer: w.signer.Name, Verify: verify, At: at,
+		From: w.remote, Unlock: with(w.keys), Author: archive.Author{Signer: w.signer.Name, Verify: verify}, At: at,
 		Database: filepath.Join(dir, sqldb.FileName), Objects: objects,
 		PutKey: func(name string, key []byte) error { keys[name] = string(key); return nil },
 	})

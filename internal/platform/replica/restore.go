@@ -30,12 +30,9 @@ type Wanted struct {
 	From blob.Store
 	// Unlock returns what opens a replica.
 	Unlock func(archive.Locked) (archive.Keys, error)
-	// Signer is who must have written it; empty: whoever wrote the newest generation.
-	// Unsigned takes generations that nobody signed, as releases before wrote them. Verify
-	// says what is wrong with a signature.
-	Signer   string
-	Unsigned bool
-	Verify   func(signer string, text, signature []byte) error
+	// Author is who must have written it; without a Signer whoever wrote the newest
+	// generation.
+	archive.Author
 	// At is the moment to restore; zero: the newest.
 	At time.Time
 	// Database is where the file goes; it must not be there.

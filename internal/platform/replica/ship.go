@@ -64,7 +64,7 @@ type Config struct {
 	Deployment string
 	Program    string
 	// Signer says that it is this deployment's.
-	Signer Signer
+	Signer archive.Signer
 	// Lock is for whom it is encrypted, Keys are what a restore needs besides.
 	Lock archive.Lock
 	Keys map[string][]byte

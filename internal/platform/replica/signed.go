@@ -15,12 +15,6 @@ import (
 // good for nothing else.
 const signedAs = "castalia replica start\n"
 
-// Signer signs for a deployment: with a key that is known by this name.
-type Signer struct {
-	Name string
-	Sign func(text []byte) []byte
-}
-
 // signature follows the text of a start. Whoever can write to the place and knows for
 // whom it is encrypted could begin a generation otherwise. What a generation holds needs
 // none of its own: it is encrypted for a key that only its start tells.
@@ -30,7 +24,7 @@ type signature struct {
 }
 
 // sealStart returns a start as it is stored, signed.
-func sealStart(s start, signer Signer, lock archive.Lock) ([]byte, error) {
+func sealStart(s start, signer archive.Signer, lock archive.Lock) ([]byte, error) {
 	var text bytes.Buffer
 	if err := writeJSON(&text, s); err != nil {
 		return nil, err

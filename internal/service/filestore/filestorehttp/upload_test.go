@@ -91,6 +91,10 @@ func TestUploadExtensions(t *testing.T) {
 	s.own("POST", "/api/fs/upload", "", "Tus-Resumable: 1.0.0", "Upload-Length: 1").want(400)
 	s.own("POST", "/api/fs/upload", "", "Tus-Resumable: 1.0.0", "Upload-Length: 99999999999999", "Upload-Metadata: path "+b64("/x")).want(413)
 	s.own("POST", "/api/fs/upload", "", "Tus-Resumable: 1.0.0", "Upload-Length: 1", "Upload-Metadata: path "+b64("/empty")).want(409)
+	twice := "Upload-Metadata: path " + b64("/one") + ",path " + b64("/other") // nobody knows which one was meant
+	s.own("POST", "/api/fs/upload", "", "Tus-Resumable: 1.0.0", "Upload-Length: 1", twice).want(400)
+	s.own("POST", "/api/fs/upload", "", "Tus-Resumable: 1.0.0", "Upload-Length: 1", "Upload-Defer-Length: 1",
+		"Upload-Metadata: path "+b64("/x")).want(400)
 	s.patch(s.begin("/long", "Upload-Length: 2"), 0, "too long").want(413)
 	s.do(token(t, bob, "*"), "HEAD", s.begin("/mine", "Upload-Length: 9"), "", "Tus-Resumable: 1.0.0").want(404)
 	whole := s.own("POST", "/api/fs/upload", "whole", "Tus-Resumable: 1.0.0", "Upload-Length: 5", "Content-Type: application/offset+octet-stream", "Upload-Metadata: path "+b64("/whole")).want(201)

@@ -138,6 +138,8 @@ func (u *uploads) create(w http.ResponseWriter, r *http.Request, a filestore.Acc
 		if n.Length, err = size(r, "Upload-Length"); err != nil {
 			return err
 		}
+	} else if r.Header.Get("Upload-Length") != "" {
+		return fault.New(fault.Invalid, "Upload-Length and Upload-Defer-Length contradict each other: give one of them")
 	}
 	up, err := u.svc.CreateUpload(r.Context(), a, n)
 	if err != nil {
@@ -399,6 +401,9 @@ func uploadMetadata(text string) (map[string]string, error) {
 		b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value))
 		if err != nil {
 			return nil, fault.Newf(fault.Invalid, "Upload-Metadata: %q is not base64", key)
+		}
+		if _, twice := out[key]; twice {
+			return nil, fault.Newf(fault.Invalid, "Upload-Metadata: %q must be there once", key)
 		}
 		out[key] = string(b)
 	}

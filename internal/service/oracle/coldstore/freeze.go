@@ -81,6 +81,9 @@ func (m Moving) Erase(context.Context, sqldb.Querier, time.Time, string) (int64,
 // Move implements retention.Mover.
 func (m Moving) Move(ctx context.Context, l lease.Lease, before time.Time, sessions []string) (moved int64, err error) {
 	s := m.store
+	if err := s.rightPlace(ctx); err != nil {
+		return 0, err
+	}
 	vault, err := s.vaultToSeal(ctx)
 	if err != nil {
 		return 0, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/retention"
@@ -99,6 +100,15 @@ func TestAnEmptyArchiveHasLostNothing(t *testing.T) {
 		}
 		if is, err := w.cold.Missing(t.Context(), s.ID); is || err == nil {
 			t.Errorf("it is missing: %t, %v", is, err)
+		}
+		more := w.talk(1)
+		if n, err := w.tryFreeze(t.Context()); n != 0 || err == nil || w.objects() != 0 || w.rows(more.ID) == nil {
+			t.Errorf("%d conversations were moved to a wrong place: %v", n, err)
+		}
+		_, err = w.blobs.Put(t.Context(), coldstore.Prefix+"gone-for-good", strings.NewReader(""), blob.PutOptions{})
+		w.must(err)
+		if n := w.freeze(); n != 1 {
+			t.Errorf("%d conversations were moved to a place that was said to be right", n)
 		}
 	})
 }

@@ -99,17 +99,27 @@ func (s *Store) fetch(ctx context.Context, o object) (_ []byte, err error) {
 // a folder that is not mounted and a proxy in front of nothing have none of them, and what
 // is taken for lost may be erased.
 func (s *Store) absent(ctx context.Context, err error) error {
-	for _, listErr := range s.Blobs.List(ctx, Prefix) {
-		if listErr != nil {
-			return errors.Join(err, fmt.Errorf("list the archive: %w", listErr))
-		}
-		return errors.Join(oracle.ErrLost, err)
-	}
-	t, countErr := s.Totals(ctx)
-	if countErr != nil || t.Conversations > 1 {
-		return errors.Join(err, errors.New("the archive is empty and should not be: is it the right folder or bucket"), countErr)
+	if placeErr := s.rightPlace(ctx); placeErr != nil {
+		return errors.Join(err, placeErr)
 	}
 	return errors.Join(oracle.ErrLost, err)
+}
+
+// rightPlace fails where the store has nothing of an archive that should have much. Nothing
+// is taken for lost there, and nothing is moved there: what the archive really holds would
+// count as lost from then on.
+func (s *Store) rightPlace(ctx context.Context) error {
+	for _, err := range s.Blobs.List(ctx, Prefix) {
+		if err != nil {
+			return fmt.Errorf("list the archive: %w", err)
+		}
+		return nil
+	}
+	t, err := s.Totals(ctx)
+	if err != nil || t.Conversations > 1 {
+		return errors.Join(errors.New("the archive is empty and should not be: is it the right folder or bucket"), err)
+	}
+	return nil
 }
 
 // open reads what an object holds.
