@@ -1,15 +1,17 @@
 package system_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,13 +29,15 @@ import (
 // carry.
 type small struct {
 	address    func(method, name string) string
-	header     http.Header
-	put, fetch time.Duration
+	token      string
+	put, fetch spent
 }
 
 // BenchmarkSmallFilesByHTTP writes and reads files of 4 KiB with 64 clients through HTTP:
 // the real program, versitygw, and a plain server that writes a file and syncs it, in
-// turns. Addresses are signed before the clock runs.
+// turns. Requests are signed and written down before the clock runs, and answers are read
+// by as little as they need (smallClient): the clients have the servers' cores.
+// versitygw is run as it comes: it syncs nothing, and ends each connection.
 func BenchmarkSmallFilesByHTTP(b *testing.B) {
 	b.Setenv("CASTALIA_BINARY", plainBinary(b))
 	node := system.Start(b, system.Embedded, "LOG_LEVEL=warn", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0").Node(0)
@@ -50,12 +54,11 @@ func BenchmarkSmallFilesByHTTP(b *testing.B) {
 	servers := map[string]*small{
 		"castalia": {
 			address: func(_, name string) string { return node.URL + "/api/fs/content?path=/" + name },
-			header:  http.Header{"Authorization": {"Bearer " + token}},
+			token:   token,
 		},
 		"versitygw": {address: presigned(b)},
 		"plain":     {address: func(_, name string) string { return plain.URL + "/" + name }},
 	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64}}
 	data := randomBytes(4<<10, 7)
 	const n = 3000
 	round := 0
@@ -63,74 +66,148 @@ func BenchmarkSmallFilesByHTTP(b *testing.B) {
 		round++
 		for _, s := range servers {
 			name := func(i int) string { return fmt.Sprintf("r%d-%d", round, i) }
-			s.put += s.all(b, client, http.MethodPut, n, name, data)
-			s.fetch += s.all(b, client, http.MethodGet, n, name, data)
+			s.all(b, node.PID(), &s.put, s.requests(b, http.MethodPut, n, name, data), nil)
+			s.all(b, node.PID(), &s.fetch, s.requests(b, http.MethodGet, n, name, nil), data)
 		}
 	}
 	per := func(d time.Duration) float64 { return float64(n*b.N) / d.Seconds() }
 	for name, s := range servers {
-		b.ReportMetric(per(s.put), name+"-puts/s")
-		b.ReportMetric(per(s.fetch), name+"-gets/s")
+		b.ReportMetric(per(s.put.wall), name+"-puts/s")
+		b.ReportMetric(per(s.fetch.wall), name+"-gets/s")
 	}
 	ours := servers["castalia"]
+	for what, s := range map[string]spent{"put": ours.put, "get": ours.fetch} {
+		b.ReportMetric(float64(s.server.Microseconds())/float64(n*b.N), what+"-server-cpu-µs")
+		b.ReportMetric(float64(s.client.Microseconds())/float64(n*b.N), what+"-client-cpu-µs")
+	}
 	for name, s := range servers {
 		if s != ours {
-			b.ReportMetric(float64(s.put)/float64(ours.put), "put-x-"+name)
-			b.ReportMetric(float64(s.fetch)/float64(ours.fetch), "get-x-"+name)
+			b.ReportMetric(float64(s.put.wall)/float64(ours.put.wall), "put-x-"+name)
+			b.ReportMetric(float64(s.fetch.wall)/float64(ours.fetch.wall), "get-x-"+name)
 		}
 	}
 }
 
-// all sends n requests of 64 clients, and returns how long that took.
-func (s *small) all(b *testing.B, client *http.Client, method string, n int, name func(i int) string,
-	data []byte,
-) time.Duration {
-	b.Helper()
-	addresses := make([]string, n)
-	for i := range addresses {
-		addresses[i] = s.address(method, name(i))
-	}
-	var next atomic.Int64
-	var all sync.WaitGroup
-	began := time.Now()
-	for range 64 {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := s.one(b, client, method, addresses[i], data); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	return time.Since(began)
+// smallRequest is a request as it goes over the line, and where to.
+type smallRequest struct {
+	host string
+	text []byte
 }
 
-func (s *small) one(b *testing.B, client *http.Client, method, address string, data []byte) error {
+// requests writes n requests down.
+func (s *small) requests(b *testing.B, method string, n int, name func(i int) string, body []byte) []smallRequest {
 	b.Helper()
-	body := io.Reader(http.NoBody)
-	if method == http.MethodPut {
-		body = bytes.NewReader(data)
+	all := make([]smallRequest, n)
+	for i := range all {
+		r, err := http.NewRequestWithContext(b.Context(), method, s.address(method, name(i)), bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s.token != "" {
+			r.Header.Set("Authorization", "Bearer "+s.token)
+		}
+		var text bytes.Buffer
+		if err := r.Write(&text); err != nil {
+			b.Fatal(err)
+		}
+		all[i] = smallRequest{r.URL.Host, text.Bytes()}
 	}
-	r, err := http.NewRequestWithContext(b.Context(), method, address, body)
+	return all
+}
+
+// all sends requests by 64 clients and adds what that took.
+func (s *small) all(b *testing.B, pid int, took *spent, requests []smallRequest, want []byte) {
+	b.Helper()
+	var next atomic.Int64
+	took.on(b, pid, func() {
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				c := smallClient{}
+				defer c.close()
+				for i := next.Add(1); i <= int64(len(requests)); i = next.Add(1) {
+					if err := c.send(b, requests[i-1], want); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// smallClient has one connection. net/http's client costs three times as much, which all
+// servers would have less of the cores.
+type smallClient struct {
+	conn net.Conn
+	read *bufio.Reader
+}
+
+func (c *smallClient) close() {
+	if c.conn != nil {
+		_ = c.conn.Close()
+	}
+	c.conn = nil
+}
+
+func (c *smallClient) send(b *testing.B, r smallRequest, want []byte) error {
+	b.Helper()
+	if c.conn == nil {
+		conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", r.host)
+		if err != nil {
+			return err
+		}
+		c.conn, c.read = conn, bufio.NewReaderSize(conn, 8<<10)
+	}
+	if _, err := c.conn.Write(r.text); err != nil {
+		return err
+	}
+	status, length, last, err := smallHead(c.read)
 	if err != nil {
 		return err
 	}
-	maps.Copy(r.Header, s.header)
-	res, err := client.Do(r)
-	if err != nil {
+	body := make([]byte, length)
+	if _, err := io.ReadFull(c.read, body); err != nil {
 		return err
 	}
-	got, err := io.ReadAll(res.Body)
-	_ = res.Body.Close()
-	if err != nil {
-		return err
+	if last {
+		c.close()
 	}
-	if res.StatusCode > 299 || method == http.MethodGet && !bytes.Equal(got, data) {
-		return fmt.Errorf("%s %.100s: %d %.200s", method, address, res.StatusCode, got)
+	if status > 299 || want != nil && !bytes.Equal(body, want) {
+		return fmt.Errorf("%.100s: %d %.200s", r.text, status, body)
 	}
 	return nil
+}
+
+// smallHead reads a response up to its body: its status, the body's length, and whether
+// the connection ends with it.
+func smallHead(r *bufio.Reader) (status, length int, last bool, err error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil || len(line) < 12 {
+		return 0, 0, false, fmt.Errorf("no status in %q: %w", line, err)
+	}
+	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return 0, 0, false, err
+	}
+	for {
+		if line, err = r.ReadSlice('\n'); err != nil {
+			return 0, 0, false, err
+		}
+		name, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
+		switch value = bytes.TrimSpace(value); {
+		case len(name) == 0:
+			return status, length, last, nil
+		case bytes.EqualFold(name, []byte("Content-Length")):
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return 0, 0, false, err
+			}
+		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+			return 0, 0, false, fmt.Errorf("an answer without a length: %q", line)
+		case bytes.EqualFold(name, []byte("Connection")):
+			last = bytes.EqualFold(value, []byte("close"))
+		}
+	}
 }
 
 // plainServer writes a file and syncs it, and no more.

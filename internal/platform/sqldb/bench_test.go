@@ -156,6 +156,33 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
+// BenchmarkPage measures a page whose length is an argument, in turns with one whose
+// length is written in the statement.
+func BenchmarkPage(b *testing.B) {
+	db := benchDB(b, sqldbtest.SQLiteURL(b))
+	for id := range int64(100) {
+		if err := hop(db, id, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	page := func(text string, args ...any) time.Duration {
+		used := processTime(b)
+		for range 100 {
+			if _, err := sqldb.Strings(context.Background(), db.Read(), text, args...); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return processTime(b) - used
+	}
+	var argument, written time.Duration
+	for b.Loop() {
+		argument += page(`SELECT 'x' FROM demo_things WHERE id > $1 ORDER BY id LIMIT $2`, 50, 2)
+		written += page(`SELECT 'x' FROM demo_things WHERE id > $1 ORDER BY id LIMIT 2`, 50)
+	}
+	b.ReportMetric(float64(argument.Nanoseconds())/float64(100*b.N), "cpu-ns/page")
+	b.ReportMetric(float64(argument)/float64(written), "x-written")
+}
+
 // BenchmarkFeed measures writers that all want numbers of one feed.
 func BenchmarkFeed(b *testing.B) {
 	engines(b, func(b *testing.B, url string) {

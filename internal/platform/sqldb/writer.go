@@ -41,11 +41,9 @@ type laterKey struct{}
 // they do not starve.
 func Later(ctx context.Context) context.Context { return context.WithValue(ctx, laterKey{}, true) }
 
-// groupWriter runs write functions one after the other on SQLite's only
-// writing connection. Functions that wait at the same time share one
-// transaction, each in a savepoint of its own, and one synced COMMIT; while
-// that COMMIT waits for the disk the next batch gathers. A writer alone commits
-// at once.
+// groupWriter runs write functions one after the other on SQLite's only writing connection. Functions that wait at the
+// same time share one transaction, each in a savepoint of its own, and one synced COMMIT; while that COMMIT waits for
+// the disk the next batch gathers. A writer alone commits at once.
 type groupWriter struct {
 	owner *DB
 	pool  *sql.DB // of one connection

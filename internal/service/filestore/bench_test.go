@@ -56,6 +56,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 	const n = 4000
 	var bare, write, read time.Duration
 	run := 0
+	var commits int64
 	for b.Loop() {
 		run++
 		bare += together(b, n, func(int) error {
@@ -64,6 +65,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 				return err
 			})
 		})
+		before := w.DB.Stats()
 		path := func(i int) string { return fmt.Sprintf("/%d/%d/%d", run, i%50, i) }
 		write += together(b, n, func(i int) error {
 			_, err := w.Put(ctx, owner, filestore.Put{
@@ -71,6 +73,8 @@ func BenchmarkSmallFiles(b *testing.B) {
 			})
 			return err
 		})
+		after := w.DB.Stats()
+		commits += after.Commits - before.Commits
 		read += together(b, n, func(i int) error {
 			_, o, err := w.OpenPath(ctx, owner, path(i))
 			if err != nil {
@@ -87,6 +91,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 	done := float64(n * run)
 	b.ReportMetric(done/write.Seconds(), "writes/s")
 	b.ReportMetric(done/read.Seconds(), "reads/s")
+	b.ReportMetric(done/float64(commits), "writes/commit")
 	b.ReportMetric(done/bare.Seconds(), "bare-inserts/s")
 	b.ReportMetric(float64(bare)/float64(write), "x-bare")
 }

@@ -147,25 +147,27 @@ func scanEvent(r scanner) (filestore.Event, error) {
 // delta is how a change moves the namespace's counters.
 type delta struct{ files, bytes, trashFiles, trashBytes, versions, versionBytes int64 }
 
-// apply moves the counters. Beyond the quota, unless it is 0, it fails.
+const countUsage = `INSERT INTO filestore_usage (ns, files, bytes, trash_files, trash_bytes, versions, version_bytes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (ns) DO UPDATE SET files = filestore_usage.files + excluded.files,
+		bytes = filestore_usage.bytes + excluded.bytes, trash_files = filestore_usage.trash_files + excluded.trash_files,
+		trash_bytes = filestore_usage.trash_bytes + excluded.trash_bytes, versions = filestore_usage.versions + excluded.versions,
+		version_bytes = filestore_usage.version_bytes + excluded.version_bytes`
+
+// apply moves the counters. Beyond the quota, unless it is 0, it fails; without one it does not ask for the sum.
 func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
 	if d == (delta{}) && quota <= 0 {
 		return nil
 	}
+	args := []any{ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes}
+	if quota <= 0 {
+		_, err := tx.ExecContext(ctx, countUsage, args...)
+		return err
+	}
 	var bytes int64
-	err := tx.QueryRowContext(ctx, `INSERT INTO filestore_usage (ns, files, bytes, trash_files, trash_bytes, versions, version_bytes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (ns) DO UPDATE SET files = filestore_usage.files + excluded.files,
-		bytes = filestore_usage.bytes + excluded.bytes, trash_files = filestore_usage.trash_files + excluded.trash_files,
-		trash_bytes = filestore_usage.trash_bytes + excluded.trash_bytes, versions = filestore_usage.versions + excluded.versions,
-		version_bytes = filestore_usage.version_bytes + excluded.version_bytes RETURNING version_bytes`,
-		ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes).Scan(&bytes)
-	if err != nil {
-		return fmt.Errorf("count usage: %w", err)
+	if err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes`, args...).Scan(&bytes); err != nil || bytes <= quota {
+		return err
 	}
-	if quota > 0 && bytes > quota {
-		return quotaError(quota)
-	}
-	return nil
+	return quotaError(quota)
 }
 
 // HasFiles reports whether a namespace has files, in the trash too, as q sees it.
@@ -192,9 +194,8 @@ func (s *Store) Usage(ctx context.Context, scope filestore.Scope) (filestore.Usa
 			return err
 		}
 		for _, c := range []struct {
-			text string
-			arg  string
-			to   *int64
+			text, arg string
+			to        *int64
 		}{
 			{`SELECT COALESCE(MAX(last), 0) FROM platform_feeds WHERE name = $1`, feedName(ns), &u.Last},
 			{`SELECT COALESCE(MAX(seq), 0) FROM filestore_text_indexes WHERE id = $1`, ns, &u.IndexedThrough},
