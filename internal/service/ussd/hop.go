@@ -442,7 +442,10 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 		n.Hop = prior.Hop + 1
 	}
 	n.Memory.Trail[len(n.Memory.Trail)-1].Screen = n.screen()
-	if err := h.svc.store.Commit(ctx, Change{Session: n, Prior: prior, Effects: h.effects, Now: h.now}); err != nil {
+	change := Change{
+		Session: n, Prior: prior, Resumable: h.svc.cfg.ResumeWindow > 0, Effects: h.effects, Now: h.now,
+	}
+	if err := h.svc.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store hop: %w", err)
 	}
 	h.svc.desk.Put(n.ID, n)

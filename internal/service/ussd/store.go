@@ -95,6 +95,8 @@ type Change struct {
 	Session *Session
 	// Prior is what the store must hold now; nil means no session of that id.
 	Prior *Prior
+	// Resumable says that LastOfPhone may find the session that begins here.
+	Resumable bool
 	// Effects are applied in order, in the same transaction.
 	Effects []Effect
 	// Now is the time of the change.
