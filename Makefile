@@ -18,6 +18,7 @@ LDFLAGS    := -s -w -buildid=
 # quarter less. Linters vet.
 LEAN       := -vet=off -ldflags='-s -w'
 SERVICES   := $(GO) run ./test/services --
+SYNCED     := $(GO) run ./test/services -sync --
 # Tests need no disk that keeps anything; figures and the long run do (see test/services).
 IN_MEMORY  := $(GO) run ./test/services -memory --
 
@@ -106,7 +107,7 @@ fuzz: ## Every fuzz target (about fifty) for FUZZTIME (10m) each: a night; JOBS=
 
 .PHONY: bench
 bench: .bin/versitygw ## Every figure of docs/reference/performance.md with its bar; BENCH=ussd,query chooses groups
-	$(SERVICES) $(GO) run ./test/bench -record docs/reference/performance.md $(if $(BENCH),-only $(BENCH))
+	$(SYNCED) $(GO) run ./test/bench -record docs/reference/performance.md $(if $(BENCH),-only $(BENCH))
 
 .PHONY: bench-knowledge
 bench-knowledge: ## What search finds, quotes and refuses; MISSES=1 names what went wrong, SPEED=10000,100000,1000000 measures its cost too, EMBEDDINGS_URL finds by meaning

@@ -10,6 +10,9 @@
 // installed is named and left out: testenv decides whether that is a failure.
 // Nothing that these servers store survives the command, and nothing is synced.
 //
+// With -sync before the dashes PostgreSQL syncs what it acknowledges, as it does where
+// it serves people: what a request costs there is measured so.
+//
 // With -memory before the dashes what they store, and what the command keeps in
 // temporary folders, is in memory where there is room for it: tests then wait for
 // no disk. What measures, and what needs many gibibytes, goes without.
@@ -45,15 +48,16 @@ func main() {
 
 // run is the program. It returns the exit code.
 func run(args []string, stderr io.Writer) int {
-	memory := len(args) > 0 && args[0] == "-memory"
-	if memory {
+	memory, sync := false, false
+	for len(args) > 0 && (args[0] == "-memory" || args[0] == "-sync") {
+		memory, sync = memory || args[0] == "-memory", sync || args[0] == "-sync"
 		args = args[1:]
 	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		_, _ = fmt.Fprintln(stderr, "usage: services [-memory] -- COMMAND [ARGUMENT…]")
+		_, _ = fmt.Fprintln(stderr, "usage: services [-memory] [-sync] -- COMMAND [ARGUMENT…]")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -78,7 +82,9 @@ func run(args []string, stderr io.Writer) int {
 		variable, name string
 		start          func(context.Context, string) (*server, []string, error)
 	}{
-		{"TEST_POSTGRES_URL", "PostgreSQL", startPostgres},
+		{"TEST_POSTGRES_URL", "PostgreSQL", func(ctx context.Context, dir string) (*server, []string, error) {
+			return startPostgres(ctx, dir, sync)
+		}},
 		{"TEST_S3_URL", "S3", startS3},
 	} {
 		if os.Getenv(s.variable) != "" {

@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/test/servers"
 	"github.com/castalia-org/castalia/test/testenv"
 )
@@ -33,6 +36,37 @@ func TestTheCommandGetsAServerAndItsCodeComesBack(t *testing.T) {
 	}
 	if s3 != "s3://given" {
 		t.Errorf("TEST_S3_URL %q: what is set already must stay", s3)
+	}
+}
+
+func TestWhatMeasuresIsSynced(t *testing.T) {
+	runtime.LockOSThread() // servers die with the thread that started them
+	defer runtime.UnlockOSThread()
+	if _, err := servers.PostgresBin(); err != nil {
+		testenv.Need(t, "initdb")
+	}
+	for _, sync := range []bool{true, false} {
+		dir, err := os.MkdirTemp("", "castalia-services-") // PostgreSQL's user cannot enter the test's own
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		up, env, err := startPostgres(t.Context(), dir, sync)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(up.stop)
+		_, address, _ := strings.Cut(env[0], "=")
+		db := sqldbtest.Open(t, address, sqldb.Options{})
+		for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
+			var got string
+			if err := db.Read().QueryRowContext(t.Context(), "SHOW "+name).Scan(&got); err != nil {
+				t.Fatal(err)
+			}
+			if (got == "on") != sync {
+				t.Errorf("sync %v: %s is %s", sync, name, got)
+			}
+		}
 	}
 }
 

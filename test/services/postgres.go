@@ -13,8 +13,11 @@ import (
 	"github.com/castalia-org/castalia/test/servers"
 )
 
+// unsynced has PostgreSQL acknowledge what a crash of the machine would take back.
+var unsynced = []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"}
+
 // startPostgres makes a cluster in the folder and starts a server on it.
-func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
+func startPostgres(ctx context.Context, dir string, sync bool) (*server, []string, error) {
 	bin, err := servers.PostgresBin()
 	if err != nil {
 		return nil, nil, err
@@ -37,10 +40,14 @@ func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-		"-c", "max_connections=400", "-c", "max_wal_size=4GB", "-c", "log_min_messages=panic")
+	args := []string{
+		"-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+		"-c", "max_connections=400", "-c", "max_wal_size=4GB", "-c", "log_min_messages=panic",
+	}
+	if !sync {
+		args = append(args, unsynced...)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), args...)
 	cmd.Dir, cmd.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
 	address := fmt.Sprintf("postgres://castalia@127.0.0.1:%d/postgres?sslmode=disable", port)
 	s, err := launch(ctx, cmd, syscall.SIGINT, filepath.Join(dir, "postgres.log"), func(ctx context.Context) error {

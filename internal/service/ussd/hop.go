@@ -178,13 +178,12 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 	if err != nil {
 		return err
 	}
-	h.menu = m
 	n := &Session{
 		//nolint:gosec // tells incarnations apart, no secret
 		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: ussdnumber.KeptCode(h.req.ServiceCode),
 		Dialect: h.req.Dialect, Menu: m.Version(), Created: h.now,
 	}
-	h.next = n
+	h.menu, h.next = m, n
 	lang := ""
 	if h.svc.phones.Maybe(h.req.Phone) {
 		info, err := h.svc.store.Phone(ctx, h.req.Phone)
@@ -430,8 +429,7 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 		n.Memory.Digests, n.Memory.Saved, n.Memory.Proof = nil, nil, nil
 	}
 	n.Updated = h.svc.cfg.Now() // the oracle may have thought for seconds
-	n.Expires = n.Updated.Add(h.svc.cfg.TTL)
-	n.Claimed = 0
+	n.Expires, n.Claimed = n.Updated.Add(h.svc.cfg.TTL), 0
 	if h.req.Newest {
 		n.TextLen, n.TextMAC = h.req.Sequence, h.svc.cfg.Keys.Digest("input", h.id, h.req.Text)
 	} else {
@@ -442,7 +440,8 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 		n.Hop = prior.Hop + 1
 	}
 	n.Memory.Trail[len(n.Memory.Trail)-1].Screen = n.screen()
-	if err := h.svc.store.Commit(ctx, Change{Session: n, Prior: prior, Effects: h.effects, Now: h.now}); err != nil {
+	change := Change{Session: n, Prior: prior, Resumable: h.svc.cfg.ResumeWindow > 0, Effects: h.effects, Now: h.now}
+	if err := h.svc.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store hop: %w", err)
 	}
 	h.svc.desk.Put(n.ID, n)

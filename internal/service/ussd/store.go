@@ -94,7 +94,8 @@ type Store interface {
 type Change struct {
 	Session *Session
 	// Prior is what the store must hold now; nil means no session of that id.
-	Prior *Prior
+	Prior     *Prior
+	Resumable bool // LastOfPhone may find the session that begins here
 	// Effects are applied in order, in the same transaction.
 	Effects []Effect
 	// Now is the time of the change.

@@ -1,6 +1,7 @@
 package ussdhttp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -75,6 +76,10 @@ var members = [...]string{"sessionId", "serviceCode", "phoneNumber", "text"}
 // read: of two texts nobody knows which one was typed. What the document does not
 // name is passed over.
 func (in *SessionRequest) decode(raw []byte) error {
+	if in.plain(raw) {
+		return nil
+	}
+	*in = SessionRequest{}
 	if err := decodeJSON(raw, in); err != nil {
 		return err
 	}
@@ -82,6 +87,70 @@ func (in *SessionRequest) decode(raw []byte) error {
 		return &ussd.InvalidError{Field: bodyField, Rule: "must have each member once, under its exact name"}
 	}
 	return nil
+}
+
+// plain reads what gateways send: an object of the four members, each once, with texts
+// that need no unescaping. Of anything else it says false, and the decoder decides.
+func (in *SessionRequest) plain(raw []byte) bool {
+	to := [len(members)]**string{&in.SessionID, &in.ServiceCode, &in.PhoneNumber, &in.Text}
+	rest, ok := after(raw, '{')
+	for ok {
+		var name, value []byte
+		if name, rest, ok = quoted(rest); !ok {
+			return false
+		}
+		if rest, ok = after(rest, ':'); !ok {
+			return false
+		}
+		if value, rest, ok = quoted(rest); !ok {
+			return false
+		}
+		at := 0
+		for at < len(members) && members[at] != string(name) {
+			at++
+		}
+		if at == len(members) || *to[at] != nil {
+			return false
+		}
+		text := string(value)
+		*to[at] = &text
+		if more, comma := after(rest, ','); comma {
+			rest = more
+			continue
+		}
+		rest, ok = after(rest, '}')
+		return ok && len(bytes.TrimLeft(rest, space)) == 0
+	}
+	return false
+}
+
+// space is what JSON allows between its parts.
+const space = " \t\r\n"
+
+// after returns what follows the sign, which may stand behind spaces.
+func after(raw []byte, sign byte) ([]byte, bool) {
+	raw = bytes.TrimLeft(raw, space)
+	if len(raw) == 0 || raw[0] != sign {
+		return raw, false
+	}
+	return raw[1:], true
+}
+
+// quoted returns the text of a JSON string that is written as it is, and what follows it.
+func quoted(raw []byte) (text, rest []byte, ok bool) {
+	raw, ok = after(raw, '"')
+	if !ok {
+		return nil, nil, false
+	}
+	for i, c := range raw {
+		switch {
+		case c == '"':
+			return raw[:i], raw[i+1:], true
+		case c == '\\', c < ' ':
+			return nil, nil, false
+		}
+	}
+	return nil, nil, false
 }
 
 // bodyField is what a refusal names when no field is to blame.

@@ -82,23 +82,43 @@ func (s *Store) Recent(ctx context.Context, now time.Time, limit int) (_ []*ussd
 
 // Sweep implements ussd.Store.
 func (s *Store) Sweep(ctx context.Context, before, activeBefore time.Time, limit int) ([]ussd.Swept, error) {
-	// Look first: an idle gateway must not write every few seconds.
-	var due int
-	err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ussd_sessions
-		WHERE expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2) LIMIT 1) due`, sqldb.MS(before), sqldb.MS(activeBefore)).Scan(&due)
-	if err != nil {
-		return nil, fmt.Errorf("look for expired sessions: %w", err)
-	}
-	if due == 0 {
-		return nil, nil
-	}
 	var out []ussd.Swept
-	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
+	for len(out) < limit {
+		// Look first: an idle gateway must not write every few seconds.
+		var due int
+		err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ussd_sessions
+			WHERE due_ms <= $1 LIMIT 1) due`, sqldb.MS(before)).Scan(&due)
+		if err != nil {
+			return out, fmt.Errorf("look for expired sessions: %w", err)
+		}
+		if due == 0 {
+			break
+		}
+		swept, err := s.sweepSlice(ctx, before, activeBefore, limit-len(out))
+		if err != nil {
+			return out, err
+		}
+		out = append(out, swept...)
+	}
+	return out, nil
+}
+
+// sweepSlice looks at up to limit sessions that are due. Those that are over are removed;
+// the others were used since, or may be offered again: they are looked at when they expire.
+func (s *Store) sweepSlice(ctx context.Context, before, activeBefore time.Time, limit int) ([]ussd.Swept, error) {
+	const over = `expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2)`
+	const due = `id IN (SELECT id FROM ussd_sessions WHERE due_ms <= $1 ORDER BY due_ms LIMIT $3)`
+	var out []ussd.Swept
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
 		out = nil
-		rows, err := tx.QueryContext(ctx, `DELETE FROM ussd_sessions
-			WHERE expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2) AND id IN (SELECT id FROM ussd_sessions
-				WHERE expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2) ORDER BY expires_ms LIMIT $3)
-			RETURNING menu, screen, status`, sqldb.MS(before), sqldb.MS(activeBefore), limit)
+		args := []any{sqldb.MS(before), sqldb.MS(activeBefore), limit}
+		_, err = tx.ExecContext(ctx, `UPDATE ussd_sessions
+			SET due_ms = CASE WHEN expires_ms > $1 THEN expires_ms ELSE expires_ms + $1 - $2 END
+			WHERE NOT (`+over+`) AND `+due, args...)
+		if err != nil {
+			return fmt.Errorf("put off sessions: %w", err)
+		}
+		rows, err := tx.QueryContext(ctx, `DELETE FROM ussd_sessions WHERE `+over+` AND `+due+` RETURNING menu, screen, status`, args...)
 		if err != nil {
 			return fmt.Errorf("remove sessions: %w", err)
 		}

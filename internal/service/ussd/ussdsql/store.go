@@ -86,23 +86,30 @@ func (s *Store) Session(ctx context.Context, id string) (*ussd.Session, error) {
 
 // LastOfPhone implements ussd.Store.
 func (s *Store) LastOfPhone(ctx context.Context, phone, code string, since time.Time) (*ussd.Session, error) {
-	return scanSession(s.db.Read().QueryRowContext(ctx, s.session+`WHERE phone = $1 AND service_code = $2 AND status = 0 AND updated_ms >= $3 ORDER BY updated_ms DESC LIMIT 1`,
+	return scanSession(s.db.Read().QueryRowContext(ctx, s.session+`WHERE resumable = 1 AND phone = $1 AND service_code = $2 AND status = 0 AND updated_ms >= $3 ORDER BY updated_ms DESC LIMIT 1`,
 		phone, code, sqldb.MS(since)))
 }
 
 const insertSession = `INSERT INTO ussd_sessions (id, rev, hop, phone, service_code, dialect, menu, screen, status, account,
-	text_len, text_mac, answer, body, claim_until_ms, created_ms, updated_ms, expires_ms)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15, $16, $17) ON CONFLICT (id) DO NOTHING`
+	text_len, text_mac, answer, body, claim_until_ms, created_ms, updated_ms, expires_ms, due_ms, resumable)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15, $16, $17, $17, $18) ON CONFLICT (id) DO NOTHING`
 
+// due_ms is when the sweep looks at the session next. It may be too early, and is then put
+// off: so a hop changes nothing that an index has.
 const updateSession = `UPDATE ussd_sessions SET rev = $1, hop = $2, menu = $3, screen = $4, status = $5, account = $6,
 	text_len = $7, text_mac = $8, answer = $9, body = $10, claim_until_ms = 0, updated_ms = $11, expires_ms = $12
 	WHERE id = $13 AND rev = $14 AND hop = $15`
 
+// One that ends may have been put off for as long as it could have been offered again.
+const endSession = `UPDATE ussd_sessions SET rev = $1, hop = $2, menu = $3, screen = $4, status = $5, account = $6,
+	text_len = $7, text_mac = $8, answer = $9, body = $10, claim_until_ms = 0, updated_ms = $11, expires_ms = $12, due_ms = $12
+	WHERE id = $13 AND rev = $14 AND hop = $15`
+
 // A new session may take the place of one that is over: then everything changes.
 const replaceSession = `UPDATE ussd_sessions SET rev = $1, hop = $2, menu = $3, screen = $4, status = $5, account = $6,
-	text_len = $7, text_mac = $8, answer = $9, body = $10, claim_until_ms = 0, updated_ms = $11, expires_ms = $12,
-	phone = $13, service_code = $14, dialect = $15, created_ms = $16
-	WHERE id = $17 AND rev = $18 AND hop = $19`
+	text_len = $7, text_mac = $8, answer = $9, body = $10, claim_until_ms = 0, updated_ms = $11, expires_ms = $12, due_ms = $12,
+	phone = $13, service_code = $14, dialect = $15, created_ms = $16, resumable = $17
+	WHERE id = $18 AND rev = $19 AND hop = $20`
 
 // Commit implements ussd.Store.
 func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
@@ -139,16 +146,23 @@ func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
 
 // compareAndSet is the statement that stores the session if it is as expected.
 func compareAndSet(c ussd.Change, packed []byte) (string, []any) {
-	n := c.Session
+	n, resumable := c.Session, int64(0)
+	if c.Resumable {
+		resumable = 1
+	}
 	switch {
 	case c.Prior == nil:
 		return insertSession, []any{
 			n.ID, n.Rev, n.Hop, n.Phone, n.ServiceCode, n.Dialect, n.Menu,
 			n.State.Screen, int64(n.Status), n.Account, n.TextLen, n.TextMAC, n.Answer, packed,
-			sqldb.MS(n.Created), sqldb.MS(n.Updated), sqldb.MS(n.Expires),
+			sqldb.MS(n.Created), sqldb.MS(n.Updated), sqldb.MS(n.Expires), resumable,
 		}
 	case c.Prior.Rev == n.Rev:
-		return updateSession, []any{
+		query := updateSession
+		if n.Status == ussd.Done {
+			query = endSession
+		}
+		return query, []any{
 			n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
 			n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires), n.ID, c.Prior.Rev, c.Prior.Hop,
 		}
@@ -156,7 +170,7 @@ func compareAndSet(c ussd.Change, packed []byte) (string, []any) {
 	return replaceSession, []any{
 		n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
 		n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires),
-		n.Phone, n.ServiceCode, n.Dialect, sqldb.MS(n.Created), n.ID, c.Prior.Rev, c.Prior.Hop,
+		n.Phone, n.ServiceCode, n.Dialect, sqldb.MS(n.Created), resumable, n.ID, c.Prior.Rev, c.Prior.Hop,
 	}
 }
 

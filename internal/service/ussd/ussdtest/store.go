@@ -55,6 +55,7 @@ func TestStore(t *testing.T, open func(t *testing.T) ussd.Store) {
 		{"a PIN change ends the account's other sessions", endSessions},
 		{"questions are taken once", questionsTaken},
 		{"expired sessions are swept once", sweepsOnce},
+		{"what was used is swept later", sweepFollowsUse},
 		{"counts add up", countsAddUp},
 		{"menus are kept by version", menusKept},
 		{"the last session of a telephone", lastOfPhone},
@@ -79,7 +80,7 @@ func wantErr(t *testing.T, got, want error) {
 
 func commit(t *testing.T, s ussd.Store, n *ussd.Session, prior *ussd.Prior, effects ...ussd.Effect) error {
 	t.Helper()
-	return s.Commit(t.Context(), ussd.Change{Session: n, Prior: prior, Effects: effects, Now: noon})
+	return s.Commit(t.Context(), ussd.Change{Session: n, Prior: prior, Resumable: true, Effects: effects, Now: noon})
 }
 
 func sessionRoundTrip(t *testing.T, s ussd.Store) {
@@ -393,6 +394,39 @@ func sweepsOnce(t *testing.T, s ussd.Store) {
 	}
 }
 
+// sweepFollowsUse has sessions that were used after the sweep first looked, or ended while
+// they could still have been offered again.
+func sweepFollowsUse(t *testing.T, s ussd.Store) {
+	hop := func(n *ussd.Session, used time.Duration) {
+		t.Helper()
+		prior := ussd.Prior{Rev: n.Rev, Hop: n.Hop}
+		n.Hop, n.Updated, n.Expires = n.Hop+1, noon.Add(used), noon.Add(used+time.Minute)
+		must(t, commit(t, s, n, &prior))
+	}
+	swept := func(at, window time.Duration, want int) {
+		t.Helper()
+		got, err := s.Sweep(t.Context(), noon.Add(at), noon.Add(at-window), 2)
+		if err != nil || len(got) != want {
+			t.Errorf("after %v: swept %v, %v, want %d", at, got, err, want)
+		}
+	}
+	used, ended := NewSession("used"), NewSession("ended")
+	for _, n := range []*ussd.Session{used, ended, NewSession("left1"), NewSession("left2"), NewSession("left3")} {
+		n.Expires = noon.Add(time.Minute)
+		must(t, commit(t, s, n, nil))
+	}
+	hop(used, 50*time.Second)
+	swept(70*time.Second, time.Hour, 0)
+	ended.Status = ussd.Done
+	hop(ended, 75*time.Second)
+	swept(100*time.Second, time.Hour, 0)
+	swept(140*time.Second, time.Hour, 1)
+	swept(59*time.Minute, time.Hour, 0)
+	swept(62*time.Minute, time.Hour, 2)
+	swept(62*time.Minute, time.Hour, 2)
+	swept(62*time.Minute, time.Hour, 0)
+}
+
 func countsAddUp(t *testing.T, s ussd.Store) {
 	c := ussdcount.Count{Menu: "m1", Kind: ussdcount.CountMove, From: "a", To: "b"}
 	for _, day := range []string{"2026-11-14", "2026-11-15", "2026-11-15"} {
@@ -441,5 +475,11 @@ func lastOfPhone(t *testing.T, s ussd.Store) {
 		wantErr(t, err, ussd.ErrNoSession)
 	}
 	_, err = s.LastOfPhone(t.Context(), "+260971230001", "*2233#", noon.Add(2*time.Minute))
+	wantErr(t, err, ussd.ErrNoSession)
+
+	unoffered := NewSession("s3")
+	unoffered.Phone = "+260971230003"
+	must(t, s.Commit(t.Context(), ussd.Change{Session: unoffered, Now: noon}))
+	_, err = s.LastOfPhone(t.Context(), unoffered.Phone, "*2233#", noon)
 	wantErr(t, err, ussd.ErrNoSession)
 }
