@@ -105,13 +105,14 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 	out := part{
 		name: "operator documents",
 		surfaces: []httpserver.Surface{
-			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: author}), d.Surface(),
+			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: author}),
 			pluginconf.Surface(a.usePluginValues(pluginconf.Deps{
 				Plugins: a.pluginStates, Stored: d.plugins, Shelf: shelf, Author: author,
 			})),
 		},
 		workers: map[string]func(context.Context) error{"changes": shelf.Run},
 	}
+	out.surfaces = append(out.surfaces, d.Surfaces(shelf, author)...)
 	if a.serves("oracle") {
 		out.workers["first look"] = d.WarnOfModels
 		out.causes = &causes.Part{Name: "models", Costly: true, Look: d.Answers.Troubles}
