@@ -65,7 +65,7 @@ const OperatorPage = asking(
   () => import("./pages/operator/OperatorPage"),
 );
 const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
-const SetupPage = asking(["setup", "invite"], () => import("./pages/setup/SetupPage"));
+const SetupPage = asking(["setup", "invite", "choices"], () => import("./pages/setup/SetupPage"));
 const SharePage = asking(["share", "files"], () => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
 const TelephonePage = asking(["telephone"], () => import("./pages/telephone/TelephonePage"));
