@@ -46,7 +46,7 @@ export function choiceTests(world, modelled) {
     await model.getByLabel("Address").fill("http://127.0.0.1:9/v1");
     await model.getByLabel("Name of the model").fill("small");
     await model.getByRole("button", { name: "Test it" }).click();
-    await model.getByRole("status").filter({ hasText: /nobody listens/i }).waitFor();
+    await model.getByRole("status").filter({ hasText: /nothing listens there/ }).waitFor();
     await model.getByLabel("Address").fill(modelled.model.url);
     await model.getByLabel("Key", { exact: true }).fill("sk-of-the-community");
     await model.getByRole("button", { name: "Test it" }).click();
@@ -54,9 +54,9 @@ export function choiceTests(world, modelled) {
     await model.getByRole("button", { name: "Keep it" }).click();
     await model.getByText("It holds from now on.").waitFor();
     assert.equal(await model.getByLabel("Key", { exact: true }).inputValue(), "", "the key is shown");
-    await page.getByLabel("Document", { exact: true }).selectOption("models");
+    await page.getByRole("combobox", { name: "Document", exact: true }).selectOption("models");
     await eventually("the document has the model, and its key sealed", async () => {
-      const text = await page.getByLabel("Text", { exact: true }).inputValue();
+      const text = await page.getByRole("textbox", { name: "Text", exact: true }).inputValue();
       return /sealed:/.test(text) && !text.includes("sk-of");
     });
     await who.visit("chat");
@@ -72,7 +72,7 @@ export function choiceTests(world, modelled) {
   test("instructions are written, and an earlier version is brought back", async () => {
     const who = await operator();
     const { page } = who;
-    const text = page.getByLabel("Text", { exact: true });
+    const text = page.getByRole("textbox", { name: "Text", exact: true });
     for (const said of ["You are Mama Maji.\n", "You are Baba Maji.\n"]) {
       await text.fill(said);
       await page.getByLabel("Why, for the history").fill("a name");

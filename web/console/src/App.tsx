@@ -180,7 +180,15 @@ export function App() {
   if (key === null) return <SignIn onKey={setKey} />;
   if (!session || !served) return <p className="visually-hidden">{say("shell.loading")}</p>;
   if (path === "invite") return <Loaded page={<InvitePage session={session} />} />;
-  if (path === "setup") return <Loaded page={<SetupPage session={session} />} />;
+  if (path === "setup") {
+    return (
+      <SessionProvider value={session}>
+        <FeaturesProvider value={served.features}>
+          <Loaded page={<SetupPage session={session} />} />
+        </FeaturesProvider>
+      </SessionProvider>
+    );
+  }
   return (
     <FeaturesProvider value={served.features}>
       <SignedIn
