@@ -225,7 +225,8 @@ func TestWhoMayComeInIsChosenWhileItRuns(t *testing.T) {
 	}
 	program = start()
 	wants(program, "without the setting", membership.Closed, operatordoc.FromDatabase)
-	if v, err := program.documents.shelf.StoredVersion(t.Context(), membership.DocumentName, 3); err != nil || v.Author != "ACCESS" {
+	v, err := program.documents.shelf.StoredVersion(t.Context(), membership.DocumentName, 3)
+	if err != nil || v.Author != "ACCESS" {
 		t.Errorf("the history does not say who closed it: %+v, %v", v, err)
 	}
 }

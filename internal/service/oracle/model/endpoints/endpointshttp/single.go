@@ -116,7 +116,8 @@ func (d Writer) text(w http.ResponseWriter, r *http.Request) (text []byte, befor
 	if before, err = d.Shelf.Contents(r.Context(), documentName); err != nil {
 		return nil, before, err
 	}
-	text, err = endpoints.Single{Kind: body.Kind, Address: body.Address, Model: body.Model, Key: body.Key}.Write(before.Text)
+	s := endpoints.Single{Kind: body.Kind, Address: body.Address, Model: body.Model, Key: body.Key}
+	text, err = s.Write(before.Text)
 	return text, before, invalid(err)
 }
 
@@ -132,7 +133,8 @@ func (d Writer) put(w http.ResponseWriter, r *http.Request) error {
 	if _, whole, err := endpoints.ReadSingle(before.Text); !before.State.ReadOnly() && (err != nil || !whole) {
 		return fault.New(fault.Conflict, "The document of models says more than one model: change it as a text.")
 	}
-	if _, err := d.Shelf.Store(r.Context(), documentName, text, operatordoc.Change{Author: d.Author(r), After: after}); err != nil {
+	change := operatordoc.Change{Author: d.Author(r), After: after}
+	if _, err := d.Shelf.Store(r.Context(), documentName, text, change); err != nil {
 		return err
 	}
 	return d.get(w, r)

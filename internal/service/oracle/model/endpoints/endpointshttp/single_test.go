@@ -137,10 +137,12 @@ func TestAModelIsTriedAndChosen(t *testing.T) {
 		if got := d.single(t); got.Newest != 0 {
 			t.Errorf("trying stored something: %+v", got)
 		}
-		if w := d.ask(t, http.MethodPut, "single", with("small", secret), `"0"`); w.Code != http.StatusOK || w.Header().Get("ETag") != `"1"` {
+		if w := d.ask(t, http.MethodPut, "single", with("small", secret), `"0"`); w.Code != http.StatusOK ||
+			w.Header().Get("ETag") != `"1"` {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		if got := d.single(t); got.Model != "small" || got.Address != at || !got.KeyGiven || !got.Whole || got.Source != "database" {
+		if got := d.single(t); got.Model != "small" ||
+			got.Address != at || !got.KeyGiven || !got.Whole || got.Source != "database" {
 			t.Errorf("chosen: %+v", got)
 		}
 		stored, err := d.shelf.StoredVersion(t.Context(), "models", 1)
@@ -150,17 +152,20 @@ func TestAModelIsTriedAndChosen(t *testing.T) {
 		if got := tried(with("small", "")); !got.OK { // by the stored key
 			t.Errorf("with the stored key: %+v", got)
 		}
-		if w := d.ask(t, http.MethodPut, "single", with("large", ""), `"1"`); w.Code != http.StatusOK || !d.single(t).KeyGiven {
+		if w := d.ask(t, http.MethodPut, "single", with("large", ""), `"1"`); w.Code != http.StatusOK ||
+			!d.single(t).KeyGiven {
 			t.Errorf("another model with the same key: %d %s", w.Code, w.Body)
 		}
 		elsewhere := strings.ReplaceAll(with("large", ""), "/v1", "/v2")
 		for _, path := range []string{"single", "try"} {
 			method := map[string]string{"single": http.MethodPut, "try": http.MethodPost}[path]
-			if w := d.ask(t, method, path, elsewhere, `"2"`); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "write the key itself again") {
+			if w := d.ask(t, method, path, elsewhere, `"2"`); w.Code != http.StatusBadRequest ||
+				!strings.Contains(w.Body.String(), "write the key itself again") {
 				t.Errorf("%s: the key goes to another address: %d %s", path, w.Code, w.Body)
 			}
 		}
-		if w := d.ask(t, http.MethodPut, "single", `{"kind":"guide"}`, `"2"`); w.Code != http.StatusOK || d.single(t).Kind != "guide" {
+		if w := d.ask(t, http.MethodPut, "single", `{"kind":"guide"}`, `"2"`); w.Code != http.StatusOK ||
+			d.single(t).Kind != "guide" {
 			t.Errorf("no language model: %d %s", w.Code, w.Body)
 		}
 	})
@@ -184,6 +189,7 @@ func TestWhatAFormWouldLoseIsNotWritten(t *testing.T) {
 				t.Errorf("%s: %+v", text, got)
 			}
 			if w := d.ask(t, http.MethodPut, "single", `{"kind":"guide"}`, `"`+string(rune('1'+i))+`"`); w.Code != http.StatusConflict ||
+
 				!strings.Contains(w.Body.String(), "as a text") {
 				t.Errorf("%s: %d %s", text, w.Code, w.Body)
 			}
@@ -211,15 +217,18 @@ func TestBadModels(t *testing.T) {
 		{"a sealed key", `{"kind":"openai","model":"m","key":"sealed:aaaa"}`, `"0"`, 400, "write the key itself"},
 		{"an old version", `{"kind":"openai","model":"m"}`, `"3"`, 412, "newest"},
 	} {
-		if w := d.ask(t, http.MethodPut, "single", c.body, c.match); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+		if w := d.ask(t, http.MethodPut, "single", c.body, c.match); w.Code != c.status ||
+			!strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
 		}
 	}
 	ruled := newDeployment(t, db, "endpoints: {e: {kind: openai, base_url: {env: WHERE}, key: {env: KEY}}}\nmodels: [{id: m, endpoint: e}]\n")
-	if got := ruled.single(t); !got.ReadOnly || got.Where != "MODELS" || got.Model != "m" || got.Address != "" || !got.KeyGiven {
+	if got := ruled.single(t); !got.ReadOnly ||
+		got.Where != "MODELS" || got.Model != "m" || got.Address != "" || !got.KeyGiven {
 		t.Errorf("ruled from outside: %+v", got)
 	}
-	if w := ruled.ask(t, http.MethodPut, "single", `{"kind":"guide"}`, `"0"`); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "MODELS") {
+	if w := ruled.ask(t, http.MethodPut, "single", `{"kind":"guide"}`, `"0"`); w.Code != http.StatusConflict ||
+		!strings.Contains(w.Body.String(), "MODELS") {
 		t.Errorf("changed under a variable: %d %s", w.Code, w.Body)
 	}
 }
