@@ -25,7 +25,7 @@ export function setupTests(world) {
     await owner.page.getByLabel("Its name").fill("Mama Maji");
     await owner.page.getByLabel("The language that it answers in").fill("Swahili");
     await owner.page.getByLabel("What it is for").fill("It knows the wells of the valley.");
-    await owner.page.getByRole("button", { name: "Keep it" }).click();
+    await owner.page.getByRole("region", { name: "Who it is" }).getByRole("button", { name: "Keep it" }).click();
     await owner.page.getByText("The oracle knows it.").waitFor();
     const door = owner.page.getByRole("region", { name: "Who may come" });
     await door.getByText("ACCESS in the server's settings says so").waitFor();
