@@ -5,25 +5,23 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/castalia-org/castalia/internal/app/doorkit"
 	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/identity/membership/membershiphttp"
 	"github.com/castalia-org/castalia/internal/identity/membership/membershipsql"
-	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
-// access is who may come in, as it was resolved at the start.
+// access is who may come in.
 type access struct {
-	mode membership.Mode
-	// chosen says that the operator chose the mode, now or before.
-	chosen bool
-	book   *membership.Book
-	door   *membership.Door
+	doorkit.Access
+	book *membership.Book
+	door *membership.Door
 	// quotas are what single people may have in place of what all may.
 	quotas *membership.Quotas
 }
@@ -42,45 +40,19 @@ func (a *App) standing(ctx context.Context, did string) error {
 	return err
 }
 
-var errAccessNotChosen = errors.New("ACCESS: not given, and in production you choose who may come in: " +
-	"ACCESS=open (everybody who makes a key), ACCESS=invite (whom you invite with `castalia invite`) or ACCESS=closed (whom you add with `castalia members add`)")
-
-// chooseAccess decides who may come in. What the operator chose once holds until
-// another choice is made, so that a setting that got lost opens nothing. A
-// production deployment that nobody chose for does not start, unless it has users
-// from before there was a choice.
-func (a *App) chooseAccess(ctx context.Context) error {
-	store, s := membershipsql.New(a.res.db), a.opt.Settings
-	mode := membership.Mode(s.Access.Mode)
-	if mode != "" {
-		a.access = access{mode: mode, chosen: true}
-		return store.Choose(ctx, mode, a.res.now())
-	}
-	mode, err := store.Choice(ctx)
-	switch {
-	case err != nil:
-		return err
-	case mode.Known():
-		a.access = access{mode: mode, chosen: true}
-		a.opt.Log.Info("ACCESS is not set: what was chosen before holds", slog.String("event", "access.kept"), slog.String("access", string(mode)))
-		return nil
-	case !ownMachine(s.Server):
-		used, err := people.Any(ctx, a.res.db)
-		if err != nil {
-			return err
-		}
-		if !used {
-			return errAccessNotChosen
-		}
-	}
-	a.access = access{mode: membership.Open}
-	return nil
+// chooseAccess looks who may come in, and fails where somebody has to choose first.
+func (a *App) chooseAccess(ctx context.Context) (err error) {
+	s := &a.opt.Settings
+	a.access.Before, err = doorkit.Choose(ctx, doorkit.Deps{
+		DB: a.res.db, Settings: s.Access, Open: ownMachine(s.Server), Now: a.res.now, Log: a.opt.Log,
+	})
+	return err
 }
 
 // warnOpen says loudly when strangers may come in and nobody decided that.
 func (a *App) warnOpen() {
 	switch s := a.opt.Settings.Server; {
-	case a.access.mode != membership.Open || a.access.chosen:
+	case a.access.Mode() != membership.Open || a.access.Chosen():
 	case !ownMachine(s):
 		a.opt.Log.Warn("everybody who makes a key may come in and use the model, without a limit: set ACCESS to open, invite or closed", slog.String("event", "access.unlimited"))
 	case !isLoopback(s.Host):
@@ -90,8 +62,8 @@ func (a *App) warnOpen() {
 
 // Access says who may come in, for people.
 func (a *App) Access() string {
-	text := a.access.mode.String()
-	if a.access.mode == membership.Open && !isLoopback(a.opt.Settings.Server.Host) {
+	text := a.access.Mode().String()
+	if a.access.Mode() == membership.Open && !isLoopback(a.opt.Settings.Server.Host) {
 		text += " and can reach this machine (ACCESS=invite or closed changes that)"
 	}
 	return text
@@ -104,7 +76,7 @@ func (a *App) openDoor(ctx context.Context, serviceDID string) (err error) {
 		return errors.Join(errors.New("ACCESS_DIDS"), err)
 	}
 	a.access.door, err = membership.NewDoor(a.access.book, membership.Config{
-		Mode: a.access.mode, ServiceDID: serviceDID, Hints: a.res.bus, Logger: a.opt.Log,
+		Mode: a.access.Mode, ServiceDID: serviceDID, Hints: a.res.bus, Logger: a.opt.Log,
 	})
 	a.warnOpen()
 	if err != nil {
@@ -138,9 +110,9 @@ type allowances struct {
 
 func (a *App) allowances() allowances {
 	s, auto := a.opt.Settings, allowances{}
-	if !ownMachine(s.Server) && a.access.chosen {
+	if !ownMachine(s.Server) && a.access.Chosen() {
 		auto.questions = openQuestions // anybody can dial, whoever else may come in
-		if a.access.mode == membership.Open {
+		if a.access.Mode() == membership.Open {
 			auto.Bytes, auto.Messages, auto.CostMicros = openBytes, openMessages, openMicros
 		}
 	}
@@ -149,6 +121,9 @@ func (a *App) allowances() allowances {
 		CostMicros: s.Access.Cost.Or(auto.CostMicros),
 	}, s.Access.Questions.Or(auto.questions)}
 }
+
+// usual is what everybody may have, now.
+func (a *App) usual() people.Limits { return a.allowances().Limits }
 
 // Admissions opens the book of members for the command line, beside nodes that
 // run or not.
@@ -166,28 +141,4 @@ func Admissions(ctx context.Context, opt Options, use func(*membership.Book) err
 		return err
 	}
 	return use(book)
-}
-
-// accessFinding is what the doctor says of it.
-func accessFinding(ctx context.Context, r *resources, s config.Settings) (string, error) {
-	store := membershipsql.New(r.db)
-	mode, how := membership.Mode(s.Access.Mode), "by ACCESS"
-	if mode == "" {
-		var err error
-		if mode, err = store.Choice(ctx); err != nil {
-			return "", err
-		}
-		how = "as it was chosen before"
-	}
-	if mode == "" {
-		mode, how = membership.Open, "since nobody chose"
-	}
-	n, err := store.CountMembers(ctx)
-	if err != nil {
-		return "", err
-	}
-	if n == 0 && len(s.Access.DIDs) == 0 && mode == membership.Closed {
-		return "", errors.New("closed, and there is no member: nobody may come in")
-	}
-	return accessText(mode, how, n+int64(len(s.Access.DIDs))), nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
@@ -98,7 +100,7 @@ func TestProductionChoosesWhoMayComeIn(t *testing.T) {
 	}
 	for _, mode := range []string{"open", "invite", "closed"} {
 		program, err := startOn(t, t.TempDir(), "CASTALIA_ENV", "production", "ACCESS", mode)
-		if err != nil || string(program.access.mode) != mode || strings.Contains(program.opt.Version, "may come in and use the model") {
+		if err != nil || string(program.access.Mode()) != mode || strings.Contains(program.opt.Version, "may come in and use the model") {
 			t.Errorf("ACCESS=%s: %v", mode, err)
 		}
 	}
@@ -108,7 +110,7 @@ func TestDevelopmentIsOpen(t *testing.T) {
 	t.Parallel()
 	for host, warned := range map[string]bool{"127.0.0.1": false, "0.0.0.0": true} {
 		program, err := startOn(t, t.TempDir(), "HOST", host)
-		if err != nil || program.access.mode != membership.Open {
+		if err != nil || program.access.Mode() != membership.Open {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(program.opt.Version, "others can reach this program"); got != warned {
@@ -145,13 +147,87 @@ func TestAnUpgradeWithUsersStartsOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		after, err := startOn(t, folder, "CASTALIA_ENV", "production")
-		if err != nil || after.access.mode != membership.Open || !strings.Contains(after.opt.Version, "set ACCESS to open, invite or closed") {
+		if err != nil || after.access.Mode() != membership.Open || !strings.Contains(after.opt.Version, "set ACCESS to open, invite or closed") {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
 		if got := after.allowances(); got != (allowances{}) {
 			t.Errorf("%s: an upgrade set limits: %+v", what, got)
 		}
+	}
+}
+
+// choose stores who may come in as an operator does in the console.
+func choose(t *testing.T, program *App, mode membership.Mode) {
+	t.Helper()
+	now, err := program.documents.shelf.Contents(t.Context(), membership.DocumentName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := program.documents.shelf.Store(t.Context(), membership.DocumentName, []byte(mode.Text()),
+		operatordoc.Change{Author: "Ada", After: now.Newest}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhoMayComeInIsChosenWhileItRuns: by the document, with the limits that belong to
+// it, and until a setting says something else, which then holds when it is gone.
+func TestWhoMayComeInIsChosenWhileItRuns(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	start := func(set ...string) *App {
+		t.Helper()
+		program, err := startOn(t, folder, set...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program
+	}
+	wants := func(program *App, what string, mode membership.Mode, from operatordoc.Source) {
+		t.Helper()
+		if got, s := program.access.Mode(), program.access.Document.State(); got != mode || s.Source != from ||
+			program.access.door.Mode() != mode {
+			t.Errorf("%s: %s from the %s, want %s from the %s", what, got, s.Source, mode, from)
+		}
+	}
+	program := start()
+	wants(program, "at first", membership.Open, operatordoc.FromDefault)
+	choose(t, program, membership.Invite)
+	wants(program, "chosen", membership.Invite, operatordoc.FromDatabase)
+	if err := program.Close(); err != nil {
+		t.Fatal(err)
+	}
+	program = start("CASTALIA_ENV", "production") // which was chosen for
+	wants(program, "in production", membership.Invite, operatordoc.FromDatabase)
+	if got := program.usual(); got != (people.Limits{}) {
+		t.Errorf("limits of members: %+v", got)
+	}
+	choose(t, program, membership.Open)
+	wanted := people.Limits{Bytes: openBytes, Messages: openMessages, CostMicros: openMicros}
+	if got := program.usual(); got != wanted {
+		t.Errorf("limits of strangers: %+v, want %+v", got, wanted)
+	}
+	if user := program.measures().Of(alice.DID); user.Messages != openMessages {
+		t.Errorf("a stranger may send %d messages", user.Messages)
+	}
+	if err := program.Close(); err != nil {
+		t.Fatal(err)
+	}
+	program = start("ACCESS", "closed")
+	wants(program, "by the setting", membership.Closed, operatordoc.FromEnvironment)
+	_, err := program.documents.shelf.Store(t.Context(), membership.DocumentName, []byte("access: open"),
+		operatordoc.Change{Author: "Ada", After: 3})
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "ACCESS") {
+		t.Errorf("stored under the setting: %v", err)
+	}
+	if err := program.Close(); err != nil {
+		t.Fatal(err)
+	}
+	program = start()
+	wants(program, "without the setting", membership.Closed, operatordoc.FromDatabase)
+	v, err := program.documents.shelf.StoredVersion(t.Context(), membership.DocumentName, 3)
+	if err != nil || v.Author != "ACCESS" {
+		t.Errorf("the history does not say who closed it: %+v, %v", v, err)
 	}
 }
 
@@ -170,7 +246,7 @@ func TestAChoiceHolds(t *testing.T) {
 		{"production", "", "closed"},
 	} {
 		program, err := startOn(t, folder, "CASTALIA_ENV", step.env, "ACCESS", step.given)
-		if err != nil || string(program.access.mode) != step.want {
+		if err != nil || string(program.access.Mode()) != step.want {
 			t.Fatalf("step %d, %+v: %v", i, step, err)
 		}
 		wanted := allowances{}

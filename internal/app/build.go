@@ -52,13 +52,13 @@ func (a *App) build(ctx context.Context) error {
 			"upkeep": a.tidyHourly,
 		},
 	})
-	who, err := a.buildIdentity(ctx)
-	if err != nil {
-		return fmt.Errorf("build identity: %w", err)
-	}
 	documents, err := a.buildOperatorDocs(ctx)
 	if err != nil {
 		return err
+	}
+	who, err := a.buildIdentity(ctx)
+	if err != nil {
+		return fmt.Errorf("build identity: %w", err)
 	}
 	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
 	if a.cold, err = retaining.NewCold(a.res.db, a.res.blobs, &a.opt.Settings, a.opt.Log); err != nil {

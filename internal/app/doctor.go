@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/app/doorkit"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/keysleft"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
@@ -71,7 +72,7 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	if known, err := knowledgekit.ExamineEmbeddings(ctx, r.db, s.Knowledge); known != "" || err != nil {
 		e.report("embeddings", known, err, "check EMBEDDINGS_URL, EMBEDDINGS_KEY and EMBEDDINGS_MODEL, and that the service runs")
 	}
-	who, err := accessFinding(ctx, r, *s)
+	who, err := doorkit.Finding(ctx, r.db, s.Access)
 	e.report("access", who, err, "add one with `castalia members add DID`")
 	if err := e.conversations(ctx, how.Deep); err != nil {
 		return err

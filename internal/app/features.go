@@ -54,7 +54,7 @@ func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {
 	}
 	limit := a.screens.Of("", "").OrDefault()
 	body := featureList{
-		Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.mode,
+		Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.Mode(),
 		Screen: screenSize{limit.Septets, limit.Units},
 	}
 	for _, s := range states {

@@ -48,7 +48,7 @@ type filesPart struct {
 // buildFiles makes the file store.
 func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	svc, err := newFiles(ctx, a.res, a.opt, filestore.Config{
-		Quota: a.allowances().Bytes, QuotaOf: people.BytesOf(a.access.quotas),
+		QuotaOf: people.BytesOf(a.access.quotas, a.usual),
 	})
 	if err != nil {
 		return nil, err

@@ -11,11 +11,14 @@ import (
 	"github.com/castalia-org/castalia/docs"
 	"github.com/castalia-org/castalia/internal/app/archiving"
 	"github.com/castalia-org/castalia/internal/app/causes"
+	"github.com/castalia-org/castalia/internal/app/doorkit"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
+	"github.com/castalia-org/castalia/internal/identity/membership"
+	"github.com/castalia-org/castalia/internal/identity/membership/membershipsql"
 	"github.com/castalia-org/castalia/internal/platform/backup"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -37,6 +40,7 @@ type operatorDocs struct {
 	rules    *operatordoc.Document[retention.Rules]
 	plugins  *operatordoc.Document[pluginconf.Values]
 	backups  *operatordoc.Document[backup.Schedule]
+	access   *operatordoc.Document[membership.Mode]
 	shelf    *operatordoc.Shelf
 }
 
@@ -79,7 +83,15 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, shelf}, shelf.Load(ctx)
+	choice, err := doorkit.Document(ctx, r.db, opt.Settings.Access)
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	access, err := operatordoc.Put(shelf, choice)
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, access, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.
@@ -88,18 +100,19 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	a.documents = d
+	a.documents, a.access.Document = d, d.access
 	author := func(r *http.Request) string { return httpserver.OperatorOf(r.Context()).Name }
 	out := part{
 		name: "operator documents",
 		surfaces: []httpserver.Surface{
-			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: author}), d.Surface(),
+			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: author}),
 			pluginconf.Surface(a.usePluginValues(pluginconf.Deps{
 				Plugins: a.pluginStates, Stored: d.plugins, Shelf: shelf, Author: author,
 			})),
 		},
 		workers: map[string]func(context.Context) error{"changes": shelf.Run},
 	}
+	out.surfaces = append(out.surfaces, d.Surfaces(shelf, author)...)
 	if a.serves("oracle") {
 		out.workers["first look"] = d.WarnOfModels
 		out.causes = &causes.Part{Name: "models", Costly: true, Look: d.Answers.Troubles}
@@ -130,7 +143,7 @@ func OperatorDocs(ctx context.Context, opt Options, use func(*operatordoc.Shelf)
 		return err
 	}
 	if err := errors.Join(keyring.Load(s, !s.Storage.Database.Given(), keyring.Read, opt.Log),
-		r.db.Migrate(ctx, operatordocsql.Migrations())); err != nil {
+		r.db.Migrate(ctx, operatordocsql.Migrations()), r.db.Migrate(ctx, membershipsql.Migrations())); err != nil {
 		return err
 	}
 	shelf, _, err := openOperatorDocs(ctx, r, opt)

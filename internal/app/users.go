@@ -3,11 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app/people"
-	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -32,7 +30,7 @@ func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Su
 	return people.Surface(people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
 		Service: a.identity.DID(), RoleOf: a.roles.book.Held, PersonOf: a.identity.PersonOf, Settles: 3 * time.Second,
-		Quotas: a.access.quotas, Usual: a.allowances().Limits, Used: people.Counted(a.res.db, a.serves, a.res.now),
+		Quotas: a.access.quotas, Usual: a.usual, Used: people.Counted(a.res.db, a.serves, a.res.now),
 		Holdings: keep.Holdings(), Elsewhere: keep.Elsewhere, Export: keep.Export,
 		Log: a.opt.Log,
 	})
@@ -40,11 +38,13 @@ func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Su
 
 // measures are the oracle's part of the allowances.
 func (a *App) measures() oracle.Measures {
-	l := a.allowances()
 	return oracle.Measures{
-		User:      oracle.Measure{Messages: l.Messages, CostMicros: l.CostMicros},
-		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.CostMicros},
-		Own:       people.MeasureOf(a.access.quotas),
+		Usual: func() (user, telephone oracle.Measure) {
+			l := a.allowances()
+			return oracle.Measure{Messages: l.Messages, CostMicros: l.CostMicros},
+				oracle.Measure{Messages: l.questions, CostMicros: l.CostMicros}
+		},
+		Own: people.MeasureOf(a.access.quotas),
 	}
 }
 
@@ -57,8 +57,4 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 		return err
 	}
 	return people.Known(ctx, r.db, tell)
-}
-
-func accessText(m membership.Mode, how string, members int64) string {
-	return fmt.Sprintf("%s (%s), %d members", m, how, members)
 }

@@ -57,7 +57,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	if talking != nil {
 		asked := telephonekit.Oracle{
 			Talks: talking.talks, Approvals: talking.runs, Persons: persons, Key: a.opt.Settings.Identity.OracleKey,
-			Questions: a.allowances().questions,
+			Questions: func() int64 { return a.allowances().questions },
 		}
 		cfg.Oracle, cfg.Approvals = asked, asked
 		cfg.GuideOnly = a.documents.Models.Value().GuideOnly()

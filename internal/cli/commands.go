@@ -32,6 +32,7 @@ func commands() []command {
 		dialCommand(),
 		menuCommand(),
 		{name: "ussd", args: ussdcli.Usage, summary: ussdcli.Summary, run: ussdcli.Run},
+		accessCommand(),
 		membersCommand(),
 		inviteCommand(),
 		{name: "people", args: peoplecli.Usage, summary: peoplecli.Summary, run: peoplecli.Run},

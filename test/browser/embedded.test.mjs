@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chatTests } from "./chat.mjs";
+import { choiceTests } from "./choices.mjs";
 import { creditTests, little } from "./credits.mjs";
 import { docsTests } from "./docs.mjs";
 import { fileTests } from "./files.mjs";
@@ -99,6 +100,7 @@ test("the theme is changed by the page itself, and said in a sentence", async ()
 });
 
 setupTests(owned);
+choiceTests(guided, world);
 creditTests(plain);
 inviteTests(invited);
 peopleTests(invited);

@@ -25,9 +25,12 @@ export function setupTests(world) {
     await owner.page.getByLabel("Its name").fill("Mama Maji");
     await owner.page.getByLabel("The language that it answers in").fill("Swahili");
     await owner.page.getByLabel("What it is for").fill("It knows the wells of the valley.");
-    await owner.page.getByRole("button", { name: "Keep it" }).click();
+    await owner.page.getByRole("region", { name: "Who it is" }).getByRole("button", { name: "Keep it" }).click();
     await owner.page.getByText("The oracle knows it.").waitFor();
-    await owner.page.getByText("whoever has an invitation").waitFor();
+    const door = owner.page.getByRole("region", { name: "Who may come" });
+    await door.getByText("ACCESS in the server's settings says so").waitFor();
+    assert.ok(await door.getByLabel("Members may come in, and whoever has an invitation.").isChecked());
+    assert.ok(await door.getByLabel("Everybody who makes a key may come in.").isDisabled());
     await owner.page.getByRole("button", { name: "Make an invitation for one person" }).click();
     await owner.page.getByText(/\/console\/invite#[A-Z2-7]{26}/).waitFor();
     await owner.page.getByRole("button", { name: "Test it" }).click();

@@ -46,7 +46,7 @@ type Deps struct {
 	Service string
 	// Quotas are what operators chose for single people, Usual is what holds for all.
 	Quotas *membership.Quotas
-	Usual  Limits
+	Usual  func() Limits
 	// Used says how much of it a DID used.
 	Used func(ctx context.Context, did string) (Limits, error)
 	// Holdings are what is kept of people, in the order in which it is erased. Elsewhere

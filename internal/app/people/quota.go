@@ -80,10 +80,10 @@ func Counted(db *sqldb.DB, serves func(service string) bool,
 	}
 }
 
-// BytesOf is what a namespace may hold, for the file store.
-func BytesOf(quotas *membership.Quotas) func(namespace string, usual int64) int64 {
-	return func(namespace string, usual int64) int64 {
-		return Limits{Bytes: usual}.with(quotas.Of(DIDOf(namespace))).Bytes
+// BytesOf is what a namespace may hold, for the file store. Usual is asked each time.
+func BytesOf(quotas *membership.Quotas, usual func() Limits) func(namespace string) int64 {
+	return func(namespace string) int64 {
+		return usual().with(quotas.Of(DIDOf(namespace))).Bytes
 	}
 }
 
@@ -127,9 +127,10 @@ func (d Deps) showQuota(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q := Quota{DID: did, Usual: d.Usual, Limit: d.Usual}
+	usual := d.Usual()
+	q := Quota{DID: did, Usual: usual, Limit: usual}
 	if own != nil {
-		q.Limit, q.By, q.At = d.Usual.with(own.Allowance), own.By, &own.At
+		q.Limit, q.By, q.At = usual.with(own.Allowance), own.By, &own.At
 		q.Own = &OwnQuota{Bytes: own.Bytes, Messages: own.Messages, CostMicros: own.CostMicros}
 	}
 	if q.Used, err = d.Used(ctx, did); err != nil {

@@ -38,7 +38,7 @@ type Oracle struct {
 	// Key hides telephone numbers in what is counted by them.
 	Key []byte
 	// Questions is what a number may ask in a day, for the text of a refusal.
-	Questions int64
+	Questions func() int64
 }
 
 var _ ussdquestion.Oracle = Oracle{}
@@ -58,7 +58,7 @@ func (o Oracle) sponsor(phone string) string {
 func (o Oracle) asker(ctx context.Context, q ussdquestion.Question) (user, sponsor string, questions int64, err error) {
 	if q.Account == "" { // a text message, of whoever writes under the number
 		number := o.sponsor(q.Phone)
-		return number, number, o.Questions, nil
+		return number, number, o.Questions(), nil
 	}
 	did, err := o.Persons.PersonOf(ctx, q.Account)
 	switch {
@@ -67,7 +67,7 @@ func (o Oracle) asker(ctx context.Context, q ussdquestion.Question) (user, spons
 	case did != "":
 		return did, did, 0, nil // with what the person may use up
 	}
-	return User + q.Account, o.sponsor(q.Phone), o.Questions, nil
+	return User + q.Account, o.sponsor(q.Phone), o.Questions(), nil
 }
 
 // Ask implements ussdquestion.Oracle. The question's id is the request's: asking

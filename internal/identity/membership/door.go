@@ -36,7 +36,8 @@ const CodeNotMember = "not_a_member"
 
 // Config says how a Door decides.
 type Config struct {
-	Mode Mode
+	// Mode says who may come in now; it is asked each time.
+	Mode func() Mode
 	// ServiceDID is the service's own name: what it does with its own authority
 	// alone is let in.
 	ServiceDID string
@@ -52,6 +53,9 @@ type Door struct {
 
 	// cursor is how far the feed was read; only the follower's reading moves it.
 	cursor int64
+	// recorded is the mode as it was last noted for a start without the document; only
+	// the follower's reading moves it.
+	recorded Mode
 	// members are DIDs that were looked up. The map is replaced when somebody
 	// leaves, so that an answer that was looked up before is not remembered.
 	members atomic.Pointer[recent.Map[string, struct{}]]
@@ -75,10 +79,10 @@ type watch struct {
 
 // NewDoor returns a door. Run must run for connections to end when somebody leaves.
 func NewDoor(book *Book, cfg Config) (*Door, error) {
-	if !cfg.Mode.Known() {
+	if cfg.Mode == nil || !cfg.Mode().Known() {
 		return nil, errors.New("membership: no mode")
 	}
-	d := &Door{cfg: cfg, book: book, watches: make(map[*watch]struct{})}
+	d := &Door{cfg: cfg, book: book, recorded: cfg.Mode(), watches: make(map[*watch]struct{})}
 	d.members.Store(recent.New[string, struct{}](rememberedMembers))
 	d.news = feed.New(feed.Config{
 		Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints, Logger: cfg.Logger,
@@ -87,7 +91,7 @@ func NewDoor(book *Book, cfg Config) (*Door, error) {
 }
 
 // Mode says who may come in.
-func (d *Door) Mode() Mode { return d.cfg.Mode }
+func (d *Door) Mode() Mode { return d.cfg.Mode() }
 
 // Run follows who leaves until the context ends.
 func (d *Door) Run(ctx context.Context) error { return d.news.Run(ctx) }
@@ -114,7 +118,7 @@ func (d *Door) allow(ctx context.Context, p identity.Principal) (sponsor string,
 	if err := d.Bar(p); err != nil {
 		return "", err
 	}
-	if d.cfg.Mode == Open {
+	if d.cfg.Mode() == Open {
 		return p.DID, nil
 	}
 	return d.vouch(ctx, p)
@@ -165,7 +169,7 @@ func (d *Door) IsMember(ctx context.Context, did string) (bool, error) {
 // refusal says what to do. The DID is the caller's own: the operator needs it.
 func (d *Door) refusal(did string) error {
 	text := textInvite
-	if d.cfg.Mode == Closed {
+	if d.cfg.Mode() == Closed {
 		text = textClosed
 	}
 	return fault.New(fault.Forbidden, text).WithCode(CodeNotMember).WithField("reason", CodeNotMember).WithField("did", did)
@@ -189,8 +193,9 @@ func (d *Door) isMember(ctx context.Context, did string) (bool, error) {
 	return is, nil
 }
 
-// read takes in who left.
+// read takes in who left, and whether others may come in than before.
 func (d *Door) read(ctx context.Context) (more bool, err error) {
+	d.noteMode(ctx)
 	gone, err := d.book.store.Departures(ctx, d.cursor, departurePage)
 	if err != nil {
 		return false, err
@@ -206,6 +211,27 @@ func (d *Door) read(ctx context.Context) (more bool, err error) {
 	}
 	d.showOut(ctx, left)
 	return len(gone) == departurePage, nil
+}
+
+// noteMode looks who may come in now: those who are here are looked at again. The choice
+// is recorded where a start finds it that knows no document, as one of an earlier release.
+func (d *Door) noteMode(ctx context.Context) {
+	mode := d.cfg.Mode()
+	if mode == d.recorded {
+		return
+	}
+	d.mu.Lock()
+	for w := range d.watches {
+		w.unsure = true
+	}
+	d.mu.Unlock()
+	if err := d.book.store.Choose(ctx, mode, d.book.now()); err != nil { // the next reading tries again
+		if d.cfg.Logger != nil {
+			d.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "who may come in is noted later", slog.Any("error", err))
+		}
+		return
+	}
+	d.recorded = mode
 }
 
 // showOut ends what was let in by the word of those who left, unless another

@@ -29,6 +29,11 @@ type node struct {
 
 func newNode(t *testing.T, db *sqldb.DB, mode membership.Mode, named ...string) node {
 	t.Helper()
+	return newNodeThatFollows(t, db, func() membership.Mode { return mode }, named...)
+}
+
+func newNodeThatFollows(t *testing.T, db *sqldb.DB, mode func() membership.Mode, named ...string) node {
+	t.Helper()
 	book, err := membership.NewBook(membershipsql.New(db), named, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +219,48 @@ func TestWhoLeavesIsGoneEverywhere(t *testing.T) {
 	if _, err := there.enter(t, identity.Oracle, tokens["alice"]); err != nil {
 		t.Errorf("brought back: %v", err)
 	}
+}
+
+// TestADoorIsClosedWhileItIsOpen changes who may come in while people are here.
+func TestADoorIsClosedWhileItIsOpen(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(t *testing.T) *sqldb.DB) {
+		db := sqldbtest.Migrate(t, open(t), membershipsql.Migrations())
+		mode := membership.Open
+		n := newNodeThatFollows(t, db, func() membership.Mode { return mode }, alice.DID)
+		ended := map[string]<-chan struct{}{}
+		for _, who := range []identitytest.Actor{alice, carol} {
+			p, err := n.enter(t, identity.Oracle, identitytest.Invocation(t, who, n.DID()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, stop := n.Watch(p)
+			defer stop()
+			ended[who.Name] = end
+		}
+		n.door.Announce(t.Context()) // all that was watched was looked at
+		mode = membership.Closed
+		_, err := n.enter(t, identity.Oracle, identitytest.Invocation(t, carol, n.DID()))
+		wantRefused(t, "a stranger at a door that was closed", err)
+		n.door.Announce(t.Context()) // as its poll does
+		select {
+		case <-ended[carol.Name]:
+		default:
+			t.Error("the stranger's connection is open")
+		}
+		select {
+		case <-ended[alice.Name]:
+			t.Error("the member's connection ended")
+		default:
+		}
+		if noted, err := membershipsql.New(db).Choice(t.Context()); err != nil || noted != membership.Closed {
+			t.Errorf("an earlier release would start %q: %v", noted, err)
+		}
+		mode = membership.Open
+		if _, err := n.enter(t, identity.Oracle, identitytest.Invocation(t, carol, n.DID())); err != nil {
+			t.Errorf("at a door that was opened again: %v", err)
+		}
+	})
 }
 
 // TestADoorThatCanNotLookLetsNobodyIn takes the database away.

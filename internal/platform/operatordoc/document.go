@@ -33,6 +33,8 @@ type Definition[T any] struct {
 	// BuiltIn is in force when nobody says anything. It must parse.
 	BuiltIn  []byte
 	MaxBytes int
+	// Kept documents cannot be removed.
+	Kept bool
 	// Parse reads a text. What it returns must not change any more.
 	Parse func(text []byte, from Source) (T, error)
 	// Prepare returns a text as it is stored, with what is secret in it sealed; nil
@@ -62,6 +64,7 @@ type entry interface {
 	check(text, before []byte) ([]byte, error)
 	adopt(v Version) error
 	adoptBuiltIn() error
+	kept() bool
 	note(problem string)
 	reread()
 }
@@ -192,6 +195,8 @@ func (d *Document[T]) adopt(v Version) error {
 func (d *Document[T]) adoptBuiltIn() error {
 	return d.use(d.def.BuiltIn, State{Source: FromDefault})
 }
+
+func (d *Document[T]) kept() bool { return d.def.Kept }
 
 // note keeps what is wrong with a newer text, for whoever asks, and logs it once.
 func (d *Document[T]) note(problem string) {

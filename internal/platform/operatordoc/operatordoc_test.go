@@ -129,6 +129,20 @@ func TestVersionsAreRemovedAndRestored(t *testing.T) {
 	})
 }
 
+func TestADocumentThatIsKeptIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store operatordoc.Store) {
+		ctx, n := t.Context(), newNode(t, store, nil, func(d *operatordoc.Definition[string]) { d.Kept = true })
+		if _, err := n.Store(ctx, "poem", []byte("roses"), ada(0)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Remove(ctx, "poem", ada(1)); !fault.Is(err, fault.Conflict) {
+			t.Errorf("removed: %v", err)
+		}
+		n.want(t, "roses", operatordoc.FromDatabase, 1)
+	})
+}
+
 func TestRefusedTextsChangeNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store operatordoc.Store) {

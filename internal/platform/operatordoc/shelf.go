@@ -252,10 +252,14 @@ func (s *Shelf) Store(ctx context.Context, name string, text []byte, c Change) (
 	return s.add(ctx, Version{Document: name, Text: text}, c)
 }
 
-// Remove goes back to what the program has built in.
+// Remove goes back to what the program has built in. Documents that are kept stay.
 func (s *Shelf) Remove(ctx context.Context, name string, c Change) (Version, error) {
-	if _, err := s.writable(name); err != nil {
+	d, err := s.writable(name)
+	if err != nil {
 		return Version{}, err
+	}
+	if d.kept() {
+		return Version{}, fault.Newf(fault.Conflict, "The document %q cannot be removed: store what should hold in its place", name)
 	}
 	return s.add(ctx, Version{Document: name, Removed: true}, c)
 }

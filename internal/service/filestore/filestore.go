@@ -49,9 +49,8 @@ type Config struct {
 	// Quota is how many bytes the versions of a namespace may have together, in the
 	// trash or not; 0 is no limit.
 	Quota int64
-	// QuotaOf, when set, says what a namespace may have where operators chose something
-	// else than what all may.
-	QuotaOf func(namespace string, usual int64) int64
+	// QuotaOf, when set, says it for each namespace in the place of Quota.
+	QuotaOf func(namespace string) int64
 }
 
 const (
@@ -136,7 +135,7 @@ func (s *Service) Quota(namespace string) int64 {
 	if s.cfg.QuotaOf == nil {
 		return s.cfg.Quota
 	}
-	return s.cfg.QuotaOf(namespace, s.cfg.Quota)
+	return s.cfg.QuotaOf(namespace)
 }
 
 // MaxUpload is the largest file.

@@ -22,10 +22,9 @@ func TestANamespaceMayHaveAQuotaOfItsOwn(t *testing.T) {
 	var own atomic.Int64
 	own.Store(10)
 	s := filestoretest.Embedded(t).Node(func(c *filestore.Config) {
-		c.Quota = 100
-		c.QuotaOf = func(namespace string, usual int64) int64 {
+		c.QuotaOf = func(namespace string) int64 {
 			if namespace != owner.Namespace {
-				return usual
+				return 100
 			}
 			return own.Load()
 		}

@@ -20,6 +20,8 @@ func (m Measure) Limited() bool { return m.Messages > 0 || m.CostMicros > 0 }
 // Measures are those of people, by how they come.
 type Measures struct {
 	User, Telephone Measure
+	// Usual, when set, says both in their place: they may change while the program runs.
+	Usual func() (user, telephone Measure)
 	// Own, when set, says what a user has where operators chose something else than what
 	// all have.
 	Own func(sponsor string, usual Measure) Measure
@@ -30,6 +32,9 @@ const TelephoneSponsor = "did:ussd:"
 
 // Of returns the measure of whoever answers for a message.
 func (m Measures) Of(sponsor string) Measure {
+	if m.Usual != nil {
+		m.User, m.Telephone = m.Usual()
+	}
 	if strings.HasPrefix(sponsor, TelephoneSponsor) {
 		return m.Telephone
 	}

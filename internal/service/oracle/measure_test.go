@@ -44,4 +44,10 @@ func TestBeyondAMeasure(t *testing.T) {
 	if m.Of("did:key:z6Mk").Messages != 6 || m.Of("did:ussd:number:x").Messages != 2 {
 		t.Error("a measure of somebody's own does not hold")
 	}
+	m.Usual = func() (user, telephone oracle.Measure) {
+		return oracle.Measure{Messages: 3}, oracle.Measure{Messages: 4}
+	}
+	if m.Of("did:key:z6Mk").Messages != 8 || m.Of("did:ussd:number:x").Messages != 4 {
+		t.Error("measures that changed while the program runs do not hold")
+	}
 }

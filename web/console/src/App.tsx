@@ -65,7 +65,7 @@ const OperatorPage = asking(
   () => import("./pages/operator/OperatorPage"),
 );
 const QueryPage = asking(["query"], () => import("./pages/query/QueryPage"));
-const SetupPage = asking(["setup", "invite"], () => import("./pages/setup/SetupPage"));
+const SetupPage = asking(["setup", "invite", "choices"], () => import("./pages/setup/SetupPage"));
 const SharePage = asking(["share", "files"], () => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
 const TelephonePage = asking(["telephone"], () => import("./pages/telephone/TelephonePage"));
@@ -180,7 +180,15 @@ export function App() {
   if (key === null) return <SignIn onKey={setKey} />;
   if (!session || !served) return <p className="visually-hidden">{say("shell.loading")}</p>;
   if (path === "invite") return <Loaded page={<InvitePage session={session} />} />;
-  if (path === "setup") return <Loaded page={<SetupPage session={session} />} />;
+  if (path === "setup") {
+    return (
+      <SessionProvider value={session}>
+        <FeaturesProvider value={served.features}>
+          <Loaded page={<SetupPage session={session} />} />
+        </FeaturesProvider>
+      </SessionProvider>
+    );
+  }
   return (
     <FeaturesProvider value={served.features}>
       <SignedIn

@@ -42,7 +42,9 @@ func serveWith(t *testing.T, mode membership.Mode, failures *tries) *httpserver.
 	if err != nil {
 		t.Fatal(err)
 	}
-	door, err := membership.NewDoor(book, membership.Config{Mode: mode, ServiceDID: identitytest.Oracle.DID})
+	door, err := membership.NewDoor(book, membership.Config{
+		Mode: func() membership.Mode { return mode }, ServiceDID: identitytest.Oracle.DID,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

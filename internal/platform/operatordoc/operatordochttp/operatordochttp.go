@@ -185,7 +185,7 @@ func (a api) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", etag(c.Newest))
+	w.Header().Set("ETag", ETag(c.Newest))
 	return httpserver.WriteJSON(w, http.StatusOK,
 		Document{DocumentState: stateBody(c.State), Text: string(c.Text), Newest: c.Newest})
 }
@@ -226,7 +226,7 @@ func (a api) restore(w http.ResponseWriter, r *http.Request) error {
 func (a api) change(w http.ResponseWriter, r *http.Request, note string,
 	do func(operatordoc.Change) (operatordoc.Version, error),
 ) error {
-	after, err := matchOf(r)
+	after, err := MatchOf(r)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (a api) change(w http.ResponseWriter, r *http.Request, note string,
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", etag(v.Number))
+	w.Header().Set("ETag", ETag(v.Number))
 	return httpserver.WriteJSON(w, http.StatusOK, versionBody(v))
 }
 
@@ -291,10 +291,11 @@ func versionBody(v operatordoc.Version) Version {
 
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func etag(number int64) string { return strconv.Quote(strconv.FormatInt(number, 10)) }
+// ETag names a version.
+func ETag(number int64) string { return strconv.Quote(strconv.FormatInt(number, 10)) }
 
-// matchOf reads the one version that If-Match names.
-func matchOf(r *http.Request) (int64, error) {
+// MatchOf reads the one version that If-Match names.
+func MatchOf(r *http.Request) (int64, error) {
 	values := r.Header.Values("If-Match")
 	if len(values) == 1 {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(values[0]), `"`); ok {

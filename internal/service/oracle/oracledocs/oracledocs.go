@@ -7,6 +7,7 @@ import (
 	"context"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ type Documents struct {
 	Models       *operatordoc.Document[*endpoints.Set]
 	// Answers tells whether the models answer, Speech whether the services of calls do.
 	Answers, Speech *endpoints.Checker
+	endpoints       endpoints.Config
 	log             *slog.Logger
 }
 
@@ -69,7 +71,7 @@ func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 		v.HasBase, v.HasKey = s.AnthropicBase.Given(), s.AnthropicKey.Reveal() != ""
 	}
 	c := d.Calls
-	def, err := endpoints.Definition(endpoints.Config{
+	out.endpoints = endpoints.Config{
 		Guide: builtIn, Getenv: d.variable, Seal: sealing.Sealer{Key: d.SealKey, Purpose: endpoints.Purpose},
 		Speech: endpoints.SpeechVariables{
 			HearURL: c.HearURL.Reveal(), HearModel: c.HearModel, VoiceURL: c.VoiceURL.Reveal(), VoiceModel: c.VoiceModel,
@@ -77,7 +79,8 @@ func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 		},
 		Wire: wire.Config{Connect: s.ConnectTimeout, FirstChunk: s.FirstToken, Idle: s.IdleTimeout},
 		Log:  d.Log.With(slog.String("part", "model")), Now: d.Now,
-	}, v, s.Models, s.ModelsFile)
+	}
+	def, err := endpoints.Definition(out.endpoints, v, s.Models, s.ModelsFile)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +95,13 @@ func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 // InForce is what the document of models says at the moment, to be asked.
 func (d *Documents) InForce() endpoints.InForce { return endpoints.InForce{Document: d.Models} }
 
-// Surface is how operators ask whether their models and services answer.
-func (d *Documents) Surface() httpserver.Surface { return endpointshttp.Surface(d.Answers, d.Speech) }
+// Surfaces are how operators ask whether their models and services answer, and choose one.
+func (d *Documents) Surfaces(shelf *operatordoc.Shelf, author func(*http.Request) string) []httpserver.Surface {
+	return []httpserver.Surface{
+		endpointshttp.Surface(d.Answers, d.Speech),
+		endpointshttp.Writer{Shelf: shelf, Models: d.endpoints, Author: author}.Surface(),
+	}
+}
 
 // variable returns what documents may refer to: settings of this kind wherever
 // they were given, and the environment.

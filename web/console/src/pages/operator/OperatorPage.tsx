@@ -27,6 +27,10 @@ const MenuEditor = lazy(
   async () => (await Promise.all([import("./menu/MenuEditor"), loadWords("menu")]))[0],
 );
 
+const OracleView = lazy(
+  async () => (await Promise.all([import("./oracle/OracleView"), loadWords("choices")]))[0],
+);
+
 const UsageView = lazy(
   async () => (await Promise.all([import("./usage/UsageView"), loadWords("usage")]))[0],
 );
@@ -40,6 +44,15 @@ interface View {
 
 const views: View[] = [
   { path: "", title: "operator.health", page: () => <HealthView /> },
+  {
+    path: "oracle",
+    title: "operator.oracle",
+    page: () => (
+      <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
+        <OracleView />
+      </Suspense>
+    ),
+  },
   {
     path: "sessions",
     title: "operator.sessions",

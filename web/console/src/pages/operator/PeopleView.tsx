@@ -7,13 +7,13 @@ import { CopyButton } from "../../shell/CopyButton";
 import { ago, list as listed, messageOf, number, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
+import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
-import { Say, say } from "../../words";
+import { say } from "../../words";
 import { ask, useLook } from "./api";
 import { FindPeopleCard } from "./FindPeopleCard";
 import { InvitationsCard } from "./InvitationsCard";
-import { code } from "./parts";
 import {
   didExample,
   doorOf,
@@ -53,7 +53,7 @@ export function PeopleView() {
     <div className="stack">
       <Problem error={error} />
       <p>
-        {doorOf(door.data)} <Say id="operator.personDoorSetting" tags={{ code }} />
+        {doorOf(door.data)} <Link to="operator/oracle">{say("operator.personDoorChoose")}</Link>
       </p>
       <div className="grid">
         <InvitationsCard mayChange={me.data.role !== "viewer"} />

@@ -2,23 +2,22 @@ import { useState, type FormEvent } from "react";
 import type { Session } from "../../identity/session";
 import { once, useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
+import { useFeatures } from "../../shell/features";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Mark } from "../../shell/Shell";
+import { DoorCard } from "../operator/oracle/DoorCard";
+import { ModelCard } from "../operator/oracle/ModelCard";
 import { codeOf } from "../invite/redeem";
 import {
   becomeOwner,
   instructionsOf,
   invite,
-  readAccess,
   readInstructions,
-  testModels,
   writeInstructions,
-  type Access,
   type Character,
-  type ModelCheck,
 } from "./setup";
-import { Say, say, type Key } from "../../words";
+import { say } from "../../words";
 import "./setup.css";
 
 /** Opens the setup link in the address: whoever comes first is the owner, and says what is served here. */
@@ -61,6 +60,7 @@ export default function SetupPage({ session }: { session: Session }) {
 
 /** What an owner decides first. Each answer counts at once; nothing has to be answered. */
 function Questions({ session }: { session: Session }) {
+  const { services } = useFeatures();
   return (
     <main className="page setup" id="main">
       <header className="page-head">
@@ -71,8 +71,11 @@ function Questions({ session }: { session: Session }) {
       </header>
       <div className="stack">
         <CharacterCard session={session} />
-        <AccessCard session={session} />
-        <ModelCard session={session} />
+        <DoorCard mayChange>
+          {(door) => door !== "closed" && <Invitation session={session} />}
+        </DoorCard>
+        {services.includes("oracle") && <ModelCard mayChange />}
+        <p className="soft">{say("setup.later")}</p>
         <p>
           <Link to="chat" className="button primary">
             {say("setup.goToOracle")}
@@ -144,82 +147,27 @@ function CharacterCard({ session }: { session: Session }) {
   );
 }
 
-const doors: Record<Access["access"], Key> = {
-  open: "setup.open",
-  invite: "setup.invite",
-  closed: "setup.closed",
-};
-
-function AccessCard({ session }: { session: Session }) {
-  const { data: access, error } = useAsked({
-    queryKey: ["access"],
-    queryFn: () => readAccess(session),
-  });
-  const inviting = useDoing(["access"]);
+/** A link for one person, to be handed on. */
+function Invitation({ session }: { session: Session }) {
+  const { run, error } = useDoing(["/operator/access"]);
   const [link, setLink] = useState("");
-  const make = () => inviting.run(async () => setLink(await invite(session, location.origin)));
   return (
-    <section className="card stack" aria-label={say("setup.whoMayCome")}>
-      <h2>{say("setup.whoMayCome")}</h2>
-      <Problem error={inviting.error || error} />
-      {access && (
-        <p>
-          <Say
-            id="setup.access"
-            values={{ door: say(doors[access.access]), members: access.members }}
-            tags={{ code: (text) => <code>{text}</code> }}
-          />
-        </p>
-      )}
+    <>
+      <Problem error={error} />
       {link ? (
         <p className="with-copy">
           <code>{link}</code> <CopyButton text={link} label={say("setup.copyInvitation")} />
         </p>
       ) : (
-        access &&
-        access.access !== "closed" && (
-          <p>
-            <button type="button" onClick={make}>
-              {say("setup.makeInvitation")}
-            </button>
-          </p>
-        )
+        <p>
+          <button
+            type="button"
+            onClick={() => run(async () => setLink(await invite(session, location.origin)))}
+          >
+            {say("setup.makeInvitation")}
+          </button>
+        </p>
       )}
-    </section>
-  );
-}
-
-function ModelCard({ session }: { session: Session }) {
-  const [check, setCheck] = useState<ModelCheck>();
-  const { run, isBusy, error } = useDoing();
-  const test = () => run(async () => setCheck(await testModels(session)));
-  return (
-    <section className="card stack" aria-label={say("setup.model")}>
-      <h2>{say("setup.model")}</h2>
-      <p>
-        <Say id="setup.modelHint" tags={{ code: (text) => <code>{text}</code> }} />
-      </p>
-      <Problem error={error} />
-      {check && (
-        <div role="status">
-          <ul>
-            {check.findings.map(({ endpoint, model, ok, problem }) => (
-              <li key={`${endpoint} ${model ?? ""}`}>
-                {say("setup.finding", {
-                  model: model ?? endpoint,
-                  finding: ok ? say("setup.answers") : (problem ?? say("setup.answersNot")),
-                })}
-              </li>
-            ))}
-            {check.findings.length === 0 && <li>{say("setup.guideAnswers")}</li>}
-          </ul>
-        </div>
-      )}
-      <p>
-        <button type="button" disabled={isBusy} onClick={test}>
-          {say(isBusy ? "setup.testing" : "setup.test")}
-        </button>
-      </p>
-    </section>
+    </>
   );
 }

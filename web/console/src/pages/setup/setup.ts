@@ -47,27 +47,8 @@ export async function writeInstructions(
   });
 }
 
-export interface Access {
-  access: "open" | "invite" | "closed";
-  members: number;
-}
-
-export function readAccess(session: Session): Promise<Access> {
-  return ask<Access>(session, "/operator/access");
-}
-
 /** A new link for one person, as they get it. */
 export async function invite(session: Session, origin: string): Promise<string> {
   const { path } = await ask<{ path: string }>(session, "/operator/invitations", "POST", {});
   return new URL(path, origin).href;
-}
-
-export interface ModelCheck {
-  ok: boolean;
-  findings: { endpoint: string; host?: string; model?: string; ok: boolean; problem?: string }[];
-}
-
-/** Has every model say a word. */
-export function testModels(session: Session): Promise<ModelCheck> {
-  return ask<ModelCheck>(session, "/operator/models");
 }

@@ -1,0 +1,32 @@
+import { useFeatures } from "../../../shell/features";
+import { Problem } from "../../../shell/Problem";
+import { Skeleton } from "../../../shell/Skeleton";
+import { say } from "../../../words";
+import { useLook } from "../api";
+import type { Role } from "../people";
+import { DocumentsCard } from "./DocumentsCard";
+import { DoorCard } from "./DoorCard";
+import { ModelCard } from "./ModelCard";
+
+/** What was chosen at the first setup, to be chosen anew: who may come, what answers, and how. */
+export default function OracleView() {
+  const { services } = useFeatures();
+  const { data: me, error } = useLook<{ role: Role }>("/operator/me", 60_000);
+  if (!me) {
+    return error ? (
+      <Problem error={error} />
+    ) : (
+      <Skeleton lines={6} label={say("operator.asking")} />
+    );
+  }
+  const mayChange = me.role !== "viewer";
+  return (
+    <div className="stack">
+      <div className="grid">
+        <DoorCard mayChange={mayChange} />
+        {services.includes("oracle") && <ModelCard mayChange={mayChange} />}
+      </div>
+      <DocumentsCard mayChange={mayChange} />
+    </div>
+  );
+}
