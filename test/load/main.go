@@ -219,7 +219,8 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	r := collect(s, w, processes)
 	r.LoadBefore = before
 	// The warm-up has its share of the rows, and of the requests.
-	r.RowsPerRequest = float64(sum(after)-sum(rows)) / float64(max(1, r.Requests)) * r.Seconds / (r.Seconds + s.warmup.Seconds())
+	counted := r.Seconds / (r.Seconds + s.warmup.Seconds())
+	r.RowsPerRequest = float64(sum(after)-sum(rows)) * counted / float64(max(1, r.Requests))
 	r.Differences = w.reconcile(ctx)
 	r.judge(limits)
 	return r, nil

@@ -73,7 +73,8 @@ func (p *place) idle(ctx context.Context) (rest, error) {
 	}
 	r := rest{Cores: cpu.Seconds() / took, RowsPerSecond: float64(sum(after)-sum(before)) / took}
 	grown := func(table string) int64 { return after[table] - before[table] }
-	for _, table := range slices.SortedFunc(maps.Keys(after), func(a, b string) int { return cmp.Compare(grown(b), grown(a)) }) {
+	most := func(a, b string) int { return cmp.Compare(grown(b), grown(a)) }
+	for _, table := range slices.SortedFunc(maps.Keys(after), most) {
 		if each := float64(grown(table)) / took; each >= 1 && len(r.Tables) < 5 {
 			r.Tables = append(r.Tables, fmt.Sprintf("%s %.0f", table, each))
 		}
