@@ -25,7 +25,7 @@ var drivers = map[string][]string{
 	"github.com/jackc/pgx":                  {"internal/platform/sqldb"},
 	"github.com/minio/minio-go":             {"internal/platform/blob/blobs3"},
 	"github.com/nats-io/nats.go":            {"internal/platform/bus/busnats"},
-	"github.com/gorilla/websocket":          {"internal/protocol/socketio", "internal/cli"},
+	"github.com/gorilla/websocket":          {"internal/protocol/socketio", "internal/service/oracle/call/callspeech", "internal/cli"},
 	"github.com/modelcontextprotocol":       {"internal/service/filestore/filestoremcp", "internal/service/knowledge/knowledgemcp", "internal/service/oracle", "internal/plugins/mcp/oauth", "internal/cli"},
 	"google.golang.org/grpc":                {"internal/service/query"},
 	"github.com/pion":                       {"internal/service/oracle/call/callrtc"},

@@ -92,11 +92,14 @@ func build(t *testing.T, change func(*Options), set ...string) *world {
 	t.Cleanup(func() { _ = program.Close() }) // Run has done so already
 	w := &world{App: program}
 	w.tokens = map[string]string{
-		"alice":       identitytest.Invocation(t, alice, w.DID()),
-		"alice files": identitytest.Files(t, alice, w.DID(), "fs/*"),
+		"alice":       identitytest.Invocation(t, alice, w.DID(), identitytest.TTL(lasting)),
+		"alice files": identitytest.Files(t, alice, w.DID(), "fs/*", identitytest.TTL(lasting)),
 	}
 	return w
 }
+
+// lasting is a lifetime, within the limit of them, that no test outlasts on a busy machine.
+const lasting = 14 * time.Minute
 
 func (w *world) awaitReady(t *testing.T) {
 	t.Helper()
@@ -259,7 +262,8 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 		{"garbage", headers(surface, "garbage"), says(ucan.Malformed)},
 		{"expired", headers(surface, mint(alice, w.DID(), identitytest.TTL(-time.Minute))), says(ucan.Expired)},
 		{
-			"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))),
+			"not yet valid", headers(surface, mint(alice, w.DID(),
+				identitytest.NotBefore(time.Now().Add(lasting-time.Minute)), identitytest.TTL(lasting))),
 			says(ucan.NotYetValid),
 		},
 		{"for another audience", headers(surface, mint(alice, mallory.DID)), says(ucan.WrongAudience)},

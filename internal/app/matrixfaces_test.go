@@ -129,7 +129,8 @@ func (w *world) testFaces(t *testing.T) {
 			}
 			tokens := map[string]int{w.tokens["alice"]: row.owner, w.tokens["alice files"]: http.StatusUnauthorized}
 			scoped := identitytest.Invocation(t, alice, w.DID(), identitytest.CIDs("*", identity.OracleResource, otherCID))
-			content := identitytest.Files(t, alice, w.DID(), "", identitytest.CIDs("fs/read", alice.Home(""), otherCID), identitytest.TTL(time.Hour))
+			content := identitytest.Files(t, alice, w.DID(), "",
+				identitytest.CIDs("fs/read", alice.Home(""), otherCID), identitytest.TTL(time.Hour))
 			switch scope {
 			case appkey.Any:
 				tokens[w.tokens["alice"]] = http.StatusUnauthorized
@@ -290,7 +291,7 @@ func (w *world) narrow(t *testing.T) map[string]string {
 		"one tool":       identitytest.Can("mcp/call", "ixo:oracle:"+w.DID()+":mcp/db/query"),
 		"a revocation":   identitytest.Can("ucan/revoke", alice.DID),
 	} {
-		tokens[name] = identitytest.Delegation(t, alice, w.DID(), is, identitytest.TTL(time.Minute))
+		tokens[name] = identitytest.Delegation(t, alice, w.DID(), is, identitytest.TTL(lasting))
 	}
 	return tokens
 }

@@ -164,10 +164,12 @@ func (f Face) byToken(r *http.Request, scope appkey.Scope, a *identityhttp.Admit
 // refuseContent says of a token that holds for some content of the file store what it does
 // not open: that it is no token for the oracle either would tell its holder to log in.
 func (f Face) refuseContent(ctx context.Context, surface identity.Surface, c identity.Credentials) error {
-	if t, err := ucan.Parse(c.Bearer); err != nil || surface == identity.Files || !slices.ContainsFunc(t.Leaf.Capabilities, named) {
+	t, err := ucan.Parse(c.Bearer)
+	if err != nil || surface == identity.Files || !slices.ContainsFunc(t.Leaf.Capabilities, named) {
 		return nil //nolint:nilerr // the caller has the reason
 	}
-	if p, err := f.Identity.Authenticate(ctx, identity.Files, identity.Credentials{Bearer: c.Bearer, From: c.From}); err == nil {
+	p, err := f.Identity.Authenticate(ctx, identity.Files, identity.Credentials{Bearer: c.Bearer, From: c.From})
+	if err == nil {
 		return appkey.RefuseCIDs(p)
 	}
 	return nil

@@ -31,7 +31,8 @@ func TestSpeechIsSentWhileItIsSpoken(t *testing.T) {
 	p.Ring(call.Audio, false)
 	for _, sentence := range []string{"What is the time?", "And the weather?"} {
 		p.Talk(3)
-		calltest.Eventually(t, "what is said is there before it is over", func() bool { return speech.Coming() > 500*time.Millisecond })
+		coming := func() bool { return speech.Coming() > 500*time.Millisecond }
+		calltest.Eventually(t, "what is said is there before it is over", coming)
 		p.Pause(1)
 		p.Await("caption", "role", "user", "text", sentence, "final", true)
 		p.Await("state", "state", "listening")
@@ -41,7 +42,8 @@ func TestSpeechIsSentWhileItIsSpoken(t *testing.T) {
 			t.Errorf("heard %+v, want one utterance of about 1.9 s, once", part)
 		}
 	}
-	if streams, parts, asked := speech.Streams(), len(speech.Streamed()), len(speech.Asked()); streams != 1 || parts != 2 || asked != 0 {
+	streams, parts, asked := speech.Streams(), len(speech.Streamed()), len(speech.Asked())
+	if streams != 1 || parts != 2 || asked != 0 {
 		t.Errorf("%d connections, %d parts, %d whole utterances", streams, parts, asked)
 	}
 }

@@ -403,9 +403,9 @@ func sweepFollowsUse(t *testing.T, s ussd.Store) {
 		n.Hop, n.Updated, n.Expires = n.Hop+1, noon.Add(used), noon.Add(used+time.Minute)
 		must(t, commit(t, s, n, &prior))
 	}
-	swept := func(at, window time.Duration, want int) {
+	swept := func(at time.Duration, want int) {
 		t.Helper()
-		got, err := s.Sweep(t.Context(), noon.Add(at), noon.Add(at-window), 2)
+		got, err := s.Sweep(t.Context(), noon.Add(at), noon.Add(at-time.Hour), 2)
 		if err != nil || len(got) != want {
 			t.Errorf("after %v: swept %v, %v, want %d", at, got, err, want)
 		}
@@ -416,15 +416,15 @@ func sweepFollowsUse(t *testing.T, s ussd.Store) {
 		must(t, commit(t, s, n, nil))
 	}
 	hop(used, 50*time.Second)
-	swept(70*time.Second, time.Hour, 0)
+	swept(70*time.Second, 0)
 	ended.Status = ussd.Done
 	hop(ended, 75*time.Second)
-	swept(100*time.Second, time.Hour, 0)
-	swept(140*time.Second, time.Hour, 1)
-	swept(59*time.Minute, time.Hour, 0)
-	swept(62*time.Minute, time.Hour, 2)
-	swept(62*time.Minute, time.Hour, 2)
-	swept(62*time.Minute, time.Hour, 0)
+	swept(100*time.Second, 0)
+	swept(140*time.Second, 1)
+	swept(59*time.Minute, 0)
+	swept(62*time.Minute, 2)
+	swept(62*time.Minute, 2)
+	swept(62*time.Minute, 0)
 }
 
 func countsAddUp(t *testing.T, s ussd.Store) {

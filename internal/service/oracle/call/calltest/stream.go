@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -115,12 +116,7 @@ func (s *Speech) came(length time.Duration) {
 func (s *Speech) fails(moods ...Mood) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range moods {
-		if s.mood == m {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(moods, s.mood)
 }
 
 func (s *Speech) streamedAnswers(asked Heard, item string) []string {
