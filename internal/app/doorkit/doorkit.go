@@ -4,6 +4,8 @@
 // It promises that what was chosen last holds until another choice is made, so that a
 // setting that got lost opens nothing: what ACCESS says at a start becomes a version of the
 // document, too, where that has any.
+//
+// Decision: ADR 0289.
 package doorkit
 
 import (

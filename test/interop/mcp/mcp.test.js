@@ -90,6 +90,15 @@ describe("the inspector", () => {
     const { resources } = await inspector("--method", "resources/list");
     assert.ok(resources.some(({ uri }) => uri.endsWith("/inspected")));
   });
+
+  for (const face of ["files", "oracle"]) {
+    it(`has nothing to say of the tools for ${face}, however strict it is`, async () => {
+      const bin = "@modelcontextprotocol/inspector/" + inspectorBin();
+      const { code, stdout, stderr } = await run(bin, "--cli", fronts[face].url, "--transport", "http", "--method", "tools/list", "--strict");
+      assert.equal(code, 0, stderr + stdout);
+      assert.ok(JSON.parse(stdout).tools.length > 0);
+    });
+  }
 });
 
 // Some checks need diagnostic tools that only a server made for the suite has.
