@@ -6,8 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/goruntime"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -24,17 +23,6 @@ func serveCommand() command {
 		summary: "start the server; Ctrl-C drains and stops", run: runServe,
 	}
 }
-
-// collectAt lets the heap of a server grow to three times what is alive before
-// it is collected, instead of twice: what is alive is small beside what machines
-// have, and a request then costs a tenth less (400 was no better). GOGC says otherwise.
-const collectAt = 200
-
-// diskThreads is how many threads more than processors may run Go code. One that
-// waits for the disk keeps its place until the runtime notices, which takes
-// longer than the wait: with two processors and an upload that was half of the
-// time (ADR 0092). GOMAXPROCS says otherwise.
-const diskThreads = 2
 
 func runServe(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("serve", s)
@@ -54,12 +42,7 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	if err := preferHTTPS(&settings.Server, given); err != nil {
 		return err
 	}
-	if s.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
-	if s.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + diskThreads)
-	}
+	goruntime.Serve(s.Getenv)
 	recent := &telemetry.Recent{}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{
 		Level: settings.Server.LogLevel, Format: settings.Server.LogFormat, Recent: recent,

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/pion/rtp"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/goruntime"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
@@ -209,7 +211,8 @@ func cpu() time.Duration {
 // figures of memory too.
 func BenchmarkHundredCalls(b *testing.B) {
 	const calls, told = 100, 10
-	const phases = 10 // microphones know nothing of each other: their frames do not all begin at the same moment
+	const phases = 10                     // microphones know nothing of each other: their frames do not all begin at the same moment
+	b.Cleanup(goruntime.Serve(os.Getenv)) // lateness is Go's scheduler's, so it is set as in a server
 	empty := inUse()
 	var bare []*calltest.Page
 	for range calls {
