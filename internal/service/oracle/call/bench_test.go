@@ -211,8 +211,10 @@ func cpu() time.Duration {
 // figures of memory too.
 func BenchmarkHundredCalls(b *testing.B) {
 	const calls, told = 100, 10
-	const phases = 10                     // microphones know nothing of each other: their frames do not all begin at the same moment
-	b.Cleanup(goruntime.Serve(os.Getenv)) // lateness is Go's scheduler's, so it is set as in a server
+	const phases = 10 // microphones know nothing of each other: their frames do not all begin at the same moment
+
+	// Lateness is Go's scheduler's, so it is set as in a server.
+	b.Cleanup(goruntime.Serve(os.Getenv))
 	empty := inUse()
 	var bare []*calltest.Page
 	for range calls {
