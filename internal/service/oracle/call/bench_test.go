@@ -171,26 +171,76 @@ func BenchmarkCPU(b *testing.B) {
 
 // BenchmarkAnswer is the time from the end of speech to the first sound of the
 // answer, at the pace of life, with services and a model that answer at once. What
-// is not silence that was waited for is ours.
+// is not silence that was waited for is ours. Its parts: until the end of the
+// sentence was certain and the model was asked, until the voice was asked to speak
+// the first clause, and until that was heard.
 func BenchmarkAnswer(b *testing.B) {
+	var at moments
 	n := calltest.Start(b, calltest.Setup{
-		Hearing: atOnce("What is the weather in London?"), Voice: call.Tone{},
-		Provider: scripted.New(func(plugin.ModelRequest) scripted.Reply { return scripted.Text("It rains.") }),
+		Hearing: atOnce("What is the weather in London?"), Voice: noted{&at},
+		Provider: scripted.New(func(plugin.ModelRequest) scripted.Reply {
+			at.note(&at.asked)
+			return scripted.Text("It rains.")
+		}),
 	})
 	p := calltest.NewPage(b, n, identitytest.Alice)
 	p.Ring(call.Audio, false)
 	p.Await("state", "state", "listening")
 	p.Pause(1) // the background is known
-	var total time.Duration
+	var total, end, turn, voice time.Duration
 	for b.Loop() {
 		p.Live(time.Second, func() bool { p.Hear(0); return true }) // and forget what came before
+		at.forget()
 		stopped := time.Now()
 		p.Live(0, func() bool { return slices.ContainsFunc(p.Hear(0), func(s int16) bool { return s > 1000 }) })
-		total += time.Since(stopped)
+		heard := time.Now()
+		asked, spoke := at.read()
+		total += heard.Sub(stopped)
+		end += asked.Sub(stopped)
+		turn += spoke.Sub(asked)
+		voice += heard.Sub(spoke)
 		p.Await("state", "state", "listening")
 	}
-	b.ReportMetric(float64(total.Milliseconds())/float64(b.N), "ms/first-sound")
+	each := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(b.N) }
+	b.ReportMetric(each(total), "ms/first-sound")
+	b.ReportMetric(each(end), "ms/to-model")
+	b.ReportMetric(each(turn), "ms/to-voice")
+	b.ReportMetric(each(voice), "ms/to-ear")
 	b.ReportMetric(0, "ns/op")
+}
+
+// moments are when an answer got where, each the first time.
+type moments struct {
+	mu           sync.Mutex
+	asked, spoke time.Time
+}
+
+func (m *moments) note(at *time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at.IsZero() {
+		*at = time.Now()
+	}
+}
+
+func (m *moments) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked, m.spoke = time.Time{}, time.Time{}
+}
+
+func (m *moments) read() (asked, spoke time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked, m.spoke
+}
+
+// noted is the built-in voice, and notes when it is asked.
+type noted struct{ at *moments }
+
+func (v noted) Speak(ctx context.Context, t call.Text) (call.Sound, error) {
+	v.at.note(&v.at.spoke)
+	return call.Tone{}.Speak(ctx, t)
 }
 
 // atOnce understands everything as the same sentence.
