@@ -76,7 +76,28 @@ const (
 	linkPath     = "/mcp-servers/authorize/"
 	callbackPath = "/mcp-servers/callback"
 	documentPath = "/mcp-servers/client.json"
+	// Each issuer has an address of its own to lead back to, and we are known to it by a
+	// document of its own: a hostile one that sends people on to another to agree there is
+	// sent no code of that other, which takes no redirect that is not registered there, also
+	// where it does not name itself in its answers (RFC 9700, 4.4.2). The two addresses above
+	// are for clients that operators registered by hand, and for authorizations of releases
+	// before.
+	issuersCallback = callbackPath + "/"
+	issuersDocument = "/mcp-servers/client/"
 )
+
+// tagLength is 132 bits: nobody finds an issuer that is called as another is.
+const tagLength = 22
+
+// tag is what an issuer is called in our addresses.
+func tag(issuer string) string {
+	return hashed("issuer " + strings.TrimSuffix(issuer, "/"))[:tagLength]
+}
+
+// isNoTag reports whether a letter is in no tag.
+func isNoTag(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+}
 
 // begin makes a link by which the user authorizes us at a server. base is where
 // people reach this deployment.
@@ -99,16 +120,18 @@ func (p *Plugin) begin(ctx context.Context, did, base string, s plugin.MCPServer
 		challenges = refusal.Challenges
 	}
 	f := flow{
-		DID: did, Name: s.Name, URL: s.URL, Private: s.AllowPrivate, Redirect: base + callbackPath,
-		Verifier: rand.Text() + rand.Text(),
+		DID: did, Name: s.Name, URL: s.URL, Private: s.AllowPrivate, Verifier: rand.Text() + rand.Text(),
 	}
 	found, err := p.client(s.AllowPrivate).Discover(ctx, s.URL, challenges)
 	if err == nil {
 		found.Scope, err = p.scope(ctx, did, s, found.Scope)
 	}
 	if err == nil {
-		f.Grant = found.Grant
-		f.Grant.Client, err = p.registration(ctx, base, s, found)
+		f.Grant, f.Redirect = found.Grant, base+issuersCallback+tag(found.Issuer)
+		if _, known := p.known[originOf(s.URL)]; known {
+			f.Redirect = base + callbackPath
+		}
+		f.Grant.Client, err = p.registration(ctx, base, f.Redirect, s, found)
 	}
 	if err != nil {
 		p.host.Log.Info("a user cannot authorize at an MCP server", slog.String("event", "mcp.authorization_impossible"), slog.String("server", s.Name), slog.Any("error", err))
@@ -171,7 +194,7 @@ func (p *Plugin) scope(ctx context.Context, did string, s plugin.MCPServer, aske
 // operator registered for this very server, else one that we register ourselves,
 // else the address of our document. One that the authorization server has forgotten
 // is made again.
-func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServer,
+func (p *Plugin) registration(ctx context.Context, base, redirect string, s plugin.MCPServer,
 	f oauth.Found,
 ) (oauth.Registration, error) {
 	if known, ok := p.known[originOf(s.URL)]; ok {
@@ -182,12 +205,12 @@ func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServ
 	}
 	if f.Register == "" {
 		if f.Documents && strings.HasPrefix(base, "https://") {
-			return oauth.Registration{ID: base + documentPath}, nil
+			return oauth.Registration{ID: base + issuersDocument + tag(f.Issuer)}, nil
 		}
 		return oauth.Registration{}, plugin.Errorf(http.StatusConflict, "The authorization server knows no way to register. The operator can register the oracle there and set MCP_OAUTH_CLIENTS.")
 	}
 	// A registration may be good for its scopes alone, which have one spelling.
-	key := "c/" + hashed(strings.TrimSuffix(f.Issuer+" "+f.Register+" "+base+" "+f.Scope, " "))
+	key := "c/" + hashed(strings.TrimSuffix(f.Issuer+" "+f.Register+" "+redirect+" "+f.Scope, " "))
 	sealed, ok, err := p.host.Store.Get(ctx, key)
 	if err != nil {
 		return oauth.Registration{}, err
@@ -202,7 +225,7 @@ func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServ
 			}
 		}
 	}
-	if r, err = p.client(s.AllowPrivate).Register(ctx, f, p.host.OracleName, base, base+callbackPath); err != nil {
+	if r, err = p.client(s.AllowPrivate).Register(ctx, f, p.host.OracleName, base, redirect); err != nil {
 		return r, err
 	}
 	plain, err := json.Marshal(r) //nolint:gosec // it is sealed at once
@@ -276,9 +299,9 @@ func (p *Plugin) openFlow(state string, sealed []byte) (flow, error) {
 	return f, nil
 }
 
-// finish turns the answer of an authorization server into tokens that wait for
-// their user, and returns the code by which they tell that it was them.
-func (p *Plugin) finish(ctx context.Context, q url.Values) (f flow, code string, err error) {
+// finish turns the answer of an authorization server, which came to a path, into tokens
+// that wait for their user, and returns the code by which they tell that it was them.
+func (p *Plugin) finish(ctx context.Context, path string, q url.Values) (f flow, code string, err error) {
 	state := q.Get("state")
 	if state == "" || len(state) > 64 {
 		return f, "", errOver
@@ -286,7 +309,11 @@ func (p *Plugin) finish(ctx context.Context, q url.Values) (f flow, code string,
 	if f, err = p.take(ctx, state); err != nil {
 		return f, "", err
 	}
-	if err := f.Grant.CheckIssuer(q.Get("iss")); err != nil {
+	err = f.Grant.CheckIssuer(q.Get("iss"))
+	if err == nil && !strings.HasSuffix(f.Redirect, path) {
+		err = errors.New("the answer came to the address of another authorization server")
+	}
+	if err != nil {
 		return f, "", said("mcp.stranger", &plugin.Error{Status: http.StatusBadRequest, Message: "The answer does not come from the authorization server that was asked.", Cause: err})
 	}
 	if q.Has("error") {

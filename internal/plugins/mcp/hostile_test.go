@@ -144,6 +144,56 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
+// An issuer sends people on to another, which knows us and does not say who it is, and waits
+// for the code that they bring back from there (the mix-up of RFC 9700, 4.4).
+func TestAnIssuerThatSendsPeopleOn(t *testing.T) {
+	t.Parallel()
+	honest, evil := mcptest.NewIssuer(t), mcptest.NewIssuer(t)
+	honest.Name = ""
+	for _, a := range []*mcptest.Issuer{honest, evil} {
+		delete(a.Meta, "authorization_response_iss_parameter_supported")
+	}
+	server := mcptest.NewProtected(t, honest)
+	w := open(t, private)
+	authorized(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp")
+	var ours string
+	honest.Locked(func() {
+		for id := range honest.Clients {
+			ours = id
+		}
+	})
+	register := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mcptest.WriteJSON(w, http.StatusCreated, map[string]string{"client_id": ours, "token_endpoint_auth_method": "none"})
+	}))
+	t.Cleanup(register.Close)
+	evil.Meta["registration_endpoint"], evil.Meta["authorization_endpoint"] = register.URL, honest.Web.URL+"/authorize"
+	var codes atomic.Int64
+	evil.Answer = func(http.ResponseWriter, *http.Request) bool {
+		codes.Add(1)
+		return false
+	}
+	server.Meta.AuthorizationServers = []string{evil.Web.URL}
+	link := add(t, w.As(t, identitytest.Bob), "notes", server.URL+"/mcp").Authorization.URL
+	_, there, _ := mcptest.Visit(t, link)
+	if status, back, _ := mcptest.Visit(t, there); status == http.StatusFound {
+		mcptest.Visit(t, back)
+	}
+	if n := codes.Load(); n != 0 {
+		t.Errorf("the issuer was sent %d codes of the other", n)
+	}
+	// A code that comes to another's address goes nowhere either.
+	u, err := url.Parse(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/mcp-servers/callback", "/mcp-servers/callback/AAAAAAAAAAAAAAAAAAAAAA"} {
+		_, _, body := mcptest.Visit(t, w.URL+path+"?code=x&state="+u.Query().Get("state"))
+		if n := codes.Load(); n != 0 || strings.Contains(body, "<code>") {
+			t.Errorf("%s: the issuer was sent %d codes: %s", path, n, body)
+		}
+	}
+}
+
 // Somebody makes another person open a link: without the code that the page
 // shows to that person nobody gets anything, or can guess it.
 func TestALinkThatSomebodyElseOpens(t *testing.T) {

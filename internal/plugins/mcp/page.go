@@ -101,8 +101,15 @@ func (p *Plugin) document(w http.ResponseWriter, r *http.Request, _ *plugin.Runt
 	if !strings.HasPrefix(base, "https://") {
 		return plugin.Errorf(http.StatusNotFound, "This deployment has no https address.")
 	}
+	id, redirect := base+documentPath, base+callbackPath
+	if issuer := r.PathValue("issuer"); issuer != "" {
+		if len(issuer) != tagLength || strings.ContainsFunc(issuer, isNoTag) {
+			return plugin.Errorf(http.StatusNotFound, "No authorization server is called so here.")
+		}
+		id, redirect = base+issuersDocument+issuer, base+issuersCallback+issuer
+	}
 	return pluginhttp.WriteJSON(w, http.StatusOK, document{
-		ID: base + documentPath, Name: p.host.OracleName, Site: base, Redirects: []string{base + callbackPath},
+		ID: id, Name: p.host.OracleName, Site: base, Redirects: []string{redirect},
 		Grants: []string{"authorization_code", "refresh_token"}, Responses: []string{"code"}, Method: "none",
 	})
 }

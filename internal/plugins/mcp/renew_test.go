@@ -2,6 +2,8 @@ package mcp_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -153,7 +155,9 @@ func TestKnownByADocument(t *testing.T) {
 	server := mcptest.NewProtected(t, a)
 	delete(a.Meta, "registration_endpoint")
 	a.Meta["client_id_metadata_document_supported"] = true
-	a.Clients["https://oracle.example/mcp-servers/client.json"] = mcptest.Client{Redirect: "https://oracle.example/mcp-servers/callback"}
+	sum := sha256.Sum256([]byte("issuer " + a.Web.URL))
+	issuer := base64.RawURLEncoding.EncodeToString(sum[:])[:22]
+	a.Clients["https://oracle.example/mcp-servers/client/"+issuer] = mcptest.Client{Redirect: "https://oracle.example/mcp-servers/callback/" + issuer}
 	w := open(t, private, func(d *oraclekit.Deps) {
 		d.BaseURL = "https://oracle.example"
 		d.Provider = scripted.Sequence(scripted.Calls(plugin.ModelToolCall{

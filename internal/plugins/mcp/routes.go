@@ -63,6 +63,7 @@ type Removed struct {
 // Routes are /mcp-servers.
 func (p *Plugin) Routes() []pluginhttp.Route {
 	name := []pluginhttp.Param{{Name: "name", In: "path", Required: true, Schema: ""}}
+	issuer := []pluginhttp.Param{{Name: "issuer", In: "path", Required: true, Schema: ""}}
 	none := pluginhttp.Reply{Status: http.StatusNotFound, Doc: "You have none of this name."}
 	page := func(status int, doc string) pluginhttp.Reply { return pluginhttp.Reply{Status: status, Doc: doc} }
 	routes := []pluginhttp.Route{
@@ -107,6 +108,18 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Replies: []pluginhttp.Reply{page(http.StatusOK, "A page."), page(http.StatusGone, "The link is over.")}, Handler: p.callback,
 		},
 		{
+			Method: http.MethodGet, Pattern: issuersCallback + "{issuer}", Summary: "Come back from one authorization server", Page: true,
+			Params:  issuer,
+			Doc:     "A page for people, with the code to confirm. Each authorization server has one of its own.",
+			Replies: []pluginhttp.Reply{page(http.StatusOK, "A page."), page(http.StatusGone, "The link is over.")}, Handler: p.callback,
+		},
+		{
+			Method: http.MethodGet, Pattern: issuersDocument + "{issuer}", Summary: "What this oracle is to one authorization server", Page: true,
+			Params:  issuer,
+			Doc:     "A client id metadata document.",
+			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: document{}}}, Handler: p.document,
+		},
+		{
 			Method: http.MethodGet, Pattern: documentPath, Summary: "What this oracle is to authorization servers", Page: true,
 			Doc:     "A client id metadata document.",
 			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: document{}}}, Handler: p.document,
@@ -135,12 +148,14 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 }
 
 // PublicRoutes are for browsers that come from an authorization server, and for
-// authorization servers: a state is the secret of the first two.
+// authorization servers: a state is the secret of the link and of the answers.
 func (*Plugin) PublicRoutes() []plugin.RoutePattern {
 	return []plugin.RoutePattern{
 		{Method: http.MethodGet, Path: linkPath + "{state}"},
 		{Method: http.MethodGet, Path: callbackPath},
 		{Method: http.MethodGet, Path: documentPath},
+		{Method: http.MethodGet, Path: issuersCallback + "{issuer}"},
+		{Method: http.MethodGet, Path: issuersDocument + "{issuer}"},
 	}
 }
 
@@ -343,7 +358,7 @@ func (p *Plugin) callback(w http.ResponseWriter, r *http.Request, _ *plugin.Runt
 			return p.showError(w, r, said("mcp.twice", plugin.Errorf(http.StatusBadRequest, "The answer of the authorization server says something twice.")))
 		}
 	}
-	f, code, err := p.finish(r.Context(), q)
+	f, code, err := p.finish(r.Context(), r.URL.Path, q)
 	if err != nil {
 		return p.showError(w, r, err)
 	}

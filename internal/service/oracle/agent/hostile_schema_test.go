@@ -77,3 +77,38 @@ func TestSchemasThatTakeForEver(t *testing.T) {
 		}
 	}
 }
+
+// deep is a schema of objects inside objects, with a text of n bytes in the innermost.
+func deep(levels, n int) string {
+	return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{"type":"string","title":"` + strings.Repeat("t", n) + `"}` +
+		strings.Repeat(`}}`, levels)
+}
+
+// The decoder of schemas reads an object again for each object around it: a megabyte of them took 25 seconds.
+// What is not decoded costs no memory either, which is what is counted here: it is the same on any machine.
+func TestDeepSchemasAreNotDecoded(t *testing.T) {
+	negated := strings.Repeat(`{"not":`, 4000) + `{}` + strings.Repeat(`}`, 4000)
+	for _, schema := range []string{
+		deep(400, 0), deep(400, 40_000), deep(60, 40_000), `{"type":"object","anyOf":[` + negated + `]}`,
+	} {
+		spent := testing.AllocsPerRun(1, func() {
+			if err := agent.CheckSchema(json.RawMessage(schema)); err != nil {
+				t.Errorf("%.60s: %v", schema, err)
+			}
+		})
+		if most := float64(20_000); spent > most {
+			t.Errorf("%.60s of %d bytes takes %.0f allocations, want at most %.0f", schema, len(schema), spent, most)
+		}
+	}
+}
+
+// Schemas of every day are looked at all the same, however long their texts.
+func TestSchemasOfEveryDayAreDecoded(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{deep(1, 0), deep(4, 0), deep(4, 40_000), deep(12, 0)} {
+		broken := strings.Replace(schema, `"type":"string"`, `"type":5`, 1)
+		if err := agent.CheckSchema(json.RawMessage(broken)); err == nil {
+			t.Errorf("%.60s of %d bytes was not looked at", schema, len(schema))
+		}
+	}
+}

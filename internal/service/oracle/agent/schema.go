@@ -17,7 +17,8 @@ const maxSchema = 64 << 10
 
 // CheckSchema reports whether a schema can be used. A schema that does not
 // describe an object counts as "any object", because some clients send such; so
-// does one whose patterns are too large to be compiled.
+// does one whose patterns are too large to be compiled, or that nests too deep to be
+// decoded in a moment.
 func CheckSchema(raw json.RawMessage) error {
 	if len(raw) > maxSchema {
 		return fmt.Errorf("the schema has more than %d bytes", maxSchema)
@@ -82,7 +83,7 @@ func IsObjectSchema(raw json.RawMessage) bool {
 
 // resolve prepares a schema; nil means that any object will do.
 func resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
-	if len(raw) == 0 || !IsObjectSchema(raw) {
+	if len(raw) == 0 || !isShallow(raw) || !IsObjectSchema(raw) {
 		return nil, nil //nolint:nilnil // no schema is a valid answer here
 	}
 	var s jsonschema.Schema

@@ -125,6 +125,37 @@ func patternsFit(schema json.RawMessage) bool {
 	return walk(root)
 }
 
+// Bounds of how deep a schema's text stands inside objects: on average, and for a small one
+// altogether.
+const (
+	maxMeanDepth = 10
+	smallSpans   = 8 << 10
+)
+
+// isShallow reports whether a schema can be decoded in a moment. The decoder reads an object
+// again for each object around it, so what it costs is the length of all of them together.
+// It counts braces and needs no valid JSON.
+func isShallow(schema json.RawMessage) bool {
+	spans, depth := 0, 0
+	inText, escaped := false, false
+	for _, c := range schema {
+		switch {
+		case escaped:
+			escaped = false
+		case inText:
+			escaped, inText = c == '\\', c != '"'
+		case c == '"':
+			inText = true
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		}
+		spans += depth
+	}
+	return spans <= max(maxMeanDepth*len(schema), smallSpans)
+}
+
 // weighPatterns counts the steps of the patterns that a rule has. It fails for
 // one that cannot be used.
 func weighPatterns(rule string, value any) (steps int, ok bool) {

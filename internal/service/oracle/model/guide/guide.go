@@ -117,6 +117,10 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
 	return resp, nil
 }
 
+// maxQuestion is how much of what somebody says the rules look at: they compare each word of
+// it with each word of many sections, and nobody asks in more.
+const maxQuestion = 8 << 10
+
 // answer is what the guide decides to do.
 type answer struct {
 	text    string
@@ -135,8 +139,11 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	case "summary":
 		return answer{text: summary(question)}
 	}
+	whole := question
+	question = cut(question, maxQuestion, "")
 	urgent, _, _ := p.heard(question)
 	means := cmp.Or(urgent.Means, question) // to the rules for tools, which are English
+	whole = cmp.Or(urgent.Means, whole)
 	var done, looked []result
 	for _, r := range finished(req.Messages, asked) {
 		if isDocumentTool(r.call.Name) {
@@ -153,10 +160,14 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 			return a
 		}
 	}
-	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
-		explicit, continued, attached, p.smallTalk, sums, useTool,
+	for _, r := range []struct {
+		apply func(plugin.ModelRequest, string) (answer, bool)
+		on    string
+	}{
+		// Arguments and attachments are read to their end.
+		{explicit, whole}, {continued, whole}, {attached, whole}, {p.smallTalk, means}, {sums, means}, {useTool, means},
 	} {
-		if a, ok := rule(req, means); ok && (!onlyRecalled(done) || len(a.calls) == 0) {
+		if a, ok := r.apply(req, r.on); ok && (!onlyRecalled(done) || len(a.calls) == 0) {
 			return a
 		}
 	}

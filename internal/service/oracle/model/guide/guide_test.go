@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -239,6 +240,26 @@ func TestRepeatsSentences(t *testing.T) {
 		if resp.Text != want {
 			t.Errorf("%s:\n%s\nwant\n%s", reply, resp.Text, want)
 		}
+	}
+}
+
+// A message may have a megabyte. What is compared with the manual word by word is its beginning: all of it took four
+// seconds. Allocations are counted, which are the same on any machine.
+func TestALongMessageIsNotCompared(t *testing.T) {
+	p := newGuide(t)
+	var long strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&long, "w%06d ", i)
+	}
+	req := plugin.ModelRequest{Tools: tools, Messages: []plugin.ModelMessage{says(plugin.RoleUser, long.String())}}
+	if spent := testing.AllocsPerRun(1, func() { ask(t, p, req) }); spent > 100_000 {
+		t.Errorf("%.0f allocations", spent)
+	}
+	// Arguments are read whole all the same.
+	args := `{"path":"/` + strings.Repeat("a", 100_000) + `"}`
+	got := ask(t, p, plugin.ModelRequest{Tools: tools, Messages: []plugin.ModelMessage{says(plugin.RoleUser, "/tool vfs_list "+args)}})
+	if len(got.ToolCalls) != 1 || string(got.ToolCalls[0].Args) != args {
+		t.Errorf("%.200v", got)
 	}
 }
 
