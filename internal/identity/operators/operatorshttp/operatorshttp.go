@@ -249,6 +249,8 @@ func Signed(s *identity.Service, book *operators.Book) func(*http.Request) (http
 			}
 			return nil
 		}
-		return httpserver.OperatorIdentity{Name: p.DID, Role: roles[role], From: from, Lent: roles[own] < roles[role], Still: still}, nil
+		return httpserver.OperatorIdentity{
+			Name: p.DID, Role: roles[role], From: from, Lent: roles[own] < roles[role], Still: still,
+		}, nil
 	}
 }
