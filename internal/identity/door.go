@@ -62,6 +62,18 @@ func (s *Service) enter(ctx context.Context, surface Surface, p Principal) (Prin
 	return p, nil
 }
 
+// Stands fails when a principal that was let in would not be any more, but for the time
+// that has passed: transfers may take longer than a token lives.
+func (s *Service) Stands(ctx context.Context, p Principal) error {
+	if err := s.current(ctx); err != nil {
+		return err
+	}
+	if s.revoked.hits(p.Chain) {
+		return ErrEnded
+	}
+	return s.door.Bar(p)
+}
+
 // OnEnd is Watch without a goroutine that waits: end is called once, when the
 // principal's token is revoked or expires or its owner is shown the door, unless
 // stop was called before. It must not block; it may run before OnEnd returns.

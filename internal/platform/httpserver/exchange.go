@@ -31,6 +31,7 @@ type exchange struct {
 
 	operator OperatorIdentity // on operators' routes
 	audited  func(status int) // wants to know how an operator's change ended; nil when nobody does
+	judged   time.Time        // when the operator was last known to be one
 }
 
 type exchangeKey struct{}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver/clientaddr"
@@ -49,6 +50,8 @@ type OperatorIdentity struct {
 	From string
 	// Lent says that the role is another's, by a delegation that ends.
 	Lent bool
+	// Still fails when they may not do any more what they could when they were let in; nil may.
+	Still func(context.Context) error
 }
 
 // How records name those who showed no DID.
@@ -183,6 +186,15 @@ func localHost(host string) bool {
 	}
 	_, err := netip.ParseAddr(name)
 	return err == nil
+}
+
+// stillMay judges operators again while a long answer is sent: it ends when they are none.
+func (x *exchange) stillMay() error {
+	if x.operator.Still == nil || time.Since(x.judged) < time.Second/2 {
+		return nil
+	}
+	x.judged = time.Now()
+	return x.operator.Still(x)
 }
 
 // NotFound is the answer to a request for what is not there.

@@ -116,6 +116,10 @@ func (w *response) send(p []byte) (sent int, err error) {
 	for {
 		chunk := p[sent:min(len(p), sent+maxChunk)]
 		w.extend()
+		if err = w.x.stillMay(); err != nil {
+			w.trouble, w.abort = fault.From(err), true // also of a handler that does not look
+			return sent, err
+		}
 		n, err := w.w.Write(chunk)
 		sent += n
 		w.written += int64(n)

@@ -366,6 +366,7 @@ func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (
 		if x.operator, err = s.operator.admit(r, x.client, &m.route); err != nil {
 			return false, err
 		}
+		x.judged = x.start
 		if err := s.audit(x, r, m); err != nil {
 			return false, err
 		}

@@ -211,6 +211,9 @@ func recordBody(r operators.Record) Record {
 	return Record{DID: r.DID, Role: string(r.Role), Note: r.Note, By: r.By, Added: r.Added.UTC().Format(time.RFC3339)}
 }
 
+// errTaken ends what is sent to somebody whose role was taken away meanwhile.
+var errTaken = fault.New(fault.Forbidden, "Your role was taken away.").WithCode("role_too_low")
+
 // Signed says who signed a request, for httpserver.Config. Credentials that are not
 // good are nobody's: whoever sends them is answered as if they had sent none.
 func Signed(s *identity.Service, book *operators.Book) func(*http.Request) (httpserver.OperatorIdentity, error) {
@@ -237,6 +240,17 @@ func Signed(s *identity.Service, book *operators.Book) func(*http.Request) (http
 		if err != nil {
 			return httpserver.OperatorIdentity{}, err
 		}
-		return httpserver.OperatorIdentity{Name: p.DID, Role: roles[role], From: from, Lent: roles[own] < roles[role]}, nil
+		still := func(ctx context.Context) error {
+			if err := s.Stands(ctx, p); err != nil {
+				return err
+			}
+			if now, _, err := book.RoleOf(ctx, p); err != nil || roles[now] < roles[role] {
+				return cmp.Or(err, error(errTaken))
+			}
+			return nil
+		}
+		return httpserver.OperatorIdentity{
+			Name: p.DID, Role: roles[role], From: from, Lent: roles[own] < roles[role], Still: still,
+		}, nil
 	}
 }

@@ -3,6 +3,8 @@ package operatorshttp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -56,6 +58,7 @@ func newDesk(t *testing.T, token string) *desk {
 		}),
 		{Name: "test", Routes: []httpserver.Route{
 			{Method: http.MethodGet, Pattern: "/look", Auth: httpserver.Operator, Handler: nothing},
+			{Method: http.MethodGet, Pattern: "/long", Auth: httpserver.Operator, Stream: true, Handler: endless},
 			{Method: http.MethodPost, Pattern: "/change", Auth: httpserver.Operator, Handler: nothing},
 			{Method: http.MethodPost, Pattern: "/own", Auth: httpserver.Operator, Role: httpserver.Owner, Handler: nothing},
 		}},
@@ -65,6 +68,16 @@ func newDesk(t *testing.T, token string) *desk {
 		}
 	}
 	return d
+}
+
+// endless sends until it cannot any more, and does not say why.
+func endless(w http.ResponseWriter, _ *http.Request) error {
+	piece := make([]byte, 64<<10)
+	for {
+		if _, err := w.Write(piece); err != nil {
+			return nil //nolint:nilerr // whatever a handler makes of it
+		}
+	}
 }
 
 func (d *desk) ask(t *testing.T, method, path, body, bearer string) *httptest.ResponseRecorder {
@@ -198,6 +211,62 @@ func TestWithdrawnMeansNo(t *testing.T) {
 	}
 	if w := d.ask(t, http.MethodGet, "/look", "", own); w.Code != http.StatusNotFound {
 		t.Errorf("a role that was taken away: %d", w.Code)
+	}
+}
+
+// TestWithdrawnEndsWhatIsSent takes back by what somebody gets a long answer, while it is sent.
+func TestWithdrawnEndsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	for name, withdraw := range map[string]func(t *testing.T, d *desk, token *ucan.Token) error{
+		"the role": func(t *testing.T, d *desk, _ *ucan.Token) error {
+			t.Helper()
+			return d.book.Take(t.Context(), alice.DID, "test")
+		},
+		"a part of the role": func(t *testing.T, d *desk, _ *ucan.Token) error {
+			t.Helper()
+			_, err := d.book.Give(t.Context(), alice.DID, operators.Operator, "", "test")
+			return err
+		},
+		"the token": func(t *testing.T, d *desk, token *ucan.Token) error {
+			t.Helper()
+			_, err := d.identity.RevokeByOperator(t.Context(), identity.RevokedToken, token.CID())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, "")
+			d.give(t, alice.DID, operators.Owner)
+			server := httptest.NewServer(d)
+			t.Cleanup(server.Close)
+			text := sign(t, d, alice, can("operator/*"))
+			token, err := ucan.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/long", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+text)
+			r.Header.Set("X-Auth-Type", "ucan")
+			resp, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if _, err := io.ReadFull(resp.Body, make([]byte, 1<<20)); err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatal(resp.Status, err)
+			}
+			if err := withdraw(t, d, token); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("the answer ended with: %v", err)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ package ussdkey
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity/operators"
@@ -156,7 +157,8 @@ func New(store Store, cfg Config) *Service { return &Service{store: store, cfg: 
 
 // Operator is who decides.
 type Operator struct {
-	Name  string
+	Name string
+	// Owner is an owner in person: a key outlives the delegation by which somebody is one.
 	Owner bool
 	// From is the DID whose role they act by, theirs or that of who lends it, and "" for a secret.
 	From string
@@ -225,7 +227,7 @@ func (s *Service) Approve(ctx context.Context, id string, by Operator) (Request,
 
 // approvedBy refuses who may not approve a request, and a key that cannot be bound.
 func (r Request) approvedBy(ctx context.Context, by Operator, stands Witness) error {
-	if by.Name == r.Person || by.Name == r.Key {
+	if own := []string{r.Person, r.Key}; slices.Contains(own, by.Name) || slices.Contains(own, by.From) {
 		return errOwn
 	}
 	by, err := by.still(ctx, stands)

@@ -313,6 +313,10 @@ func TestWhoDecidesAboutAKey(t *testing.T) {
 			if _, err := d.keys.Approve(ctx, r.ID, ussdkey.Operator{Name: self, Owner: true}); !refusedWith(err, "own_request") {
 				t.Errorf("%s approves its own: %v", self, err)
 			}
+			helper := ussdkey.Operator{Name: eve, From: self}
+			if _, err := d.keys.Approve(ctx, r.ID, helper); !refusedWith(err, "own_request") {
+				t.Errorf("who acts by the role of %s approves for it: %v", self, err)
+			}
 		}
 		d.give(t, ada, operators.Viewer)
 		if _, err := d.keys.Approve(ctx, r.ID, anOperator); !refusedWith(err, "owner_needed") {
@@ -428,8 +432,8 @@ func TestTheListSaysWhoMayUndo(t *testing.T) {
 			OperatorToken: "hush",
 			SignedOperator: func(r *http.Request) (httpserver.OperatorIdentity, error) {
 				name, _ := httpserver.Bearer(r)
-				roles := map[string]httpserver.Role{"viewer": httpserver.Viewer, boss.Name: httpserver.Owner}
-				return httpserver.OperatorIdentity{Name: name, Role: cmp.Or(roles[name], httpserver.Changer)}, nil
+				roles := map[string]httpserver.Role{"viewer": httpserver.Viewer, boss.Name: httpserver.Owner, "lent": httpserver.Owner}
+				return httpserver.OperatorIdentity{Name: name, Role: cmp.Or(roles[name], httpserver.Changer), Lent: name == "lent"}, nil
 			},
 		})
 		if err != nil {
@@ -461,7 +465,7 @@ func TestTheListSaysWhoMayUndo(t *testing.T) {
 		if _, err := d.keys.Approve(t.Context(), r.ID, anOperator); err != nil {
 			t.Fatal(err)
 		}
-		want("it is approved", map[string]bool{boss.Name: true, anOperator.Name: true, "another": false, "viewer": false})
+		want("it is approved", map[string]bool{boss.Name: true, anOperator.Name: true, "another": false, "viewer": false, "lent": false})
 		d.give(t, ada, operators.Viewer)
 		want("the person runs the deployment", map[string]bool{boss.Name: true, anOperator.Name: false})
 		d.clock.Jump(ussdkey.UndoTime)

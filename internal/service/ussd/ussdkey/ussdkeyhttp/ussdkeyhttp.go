@@ -91,7 +91,7 @@ func Operators(keys *ussdkey.Service) httpserver.Surface {
 		{
 			Method: http.MethodPost, Pattern: pathOperators + "/{id}/approve", Summary: "Bind a new key to a person", Params: idParam,
 			Doc: "Find out who asks first. From then on the new key signs in the name of the person, and whatever the old one signed is refused. " +
-				"Nobody approves what is about themselves; about who has a role here an owner decides.",
+				"Nobody approves what is about themselves, nor does whom they lend their role; about who has a role here an owner decides, in person.",
 			Replies:   replies("it does not wait any more or not long enough, or the key was used for something of its own"),
 			InnerRole: httpserver.Owner, Handler: a.approve,
 		},
@@ -140,7 +140,7 @@ func (a operators) list(w http.ResponseWriter, r *http.Request) error {
 
 func operator(r *http.Request) ussdkey.Operator {
 	who := httpserver.OperatorOf(r.Context())
-	return ussdkey.Operator{Name: who.Name, Owner: who.Role == httpserver.Owner, From: who.From}
+	return ussdkey.Operator{Name: who.Name, Owner: who.Role == httpserver.Owner && !who.Lent, From: who.From}
 }
 
 func (a operators) approve(w http.ResponseWriter, r *http.Request) error {
