@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/shipping"
 	"github.com/castalia-org/castalia/internal/app/stores"
 	"github.com/castalia-org/castalia/internal/app/webhooks"
+	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/bus"
@@ -101,11 +102,10 @@ func (r *resources) useDatabase(ctx context.Context, s *config.Settings) error {
 	if err := r.db.Migrate(ctx, appMigrations()); err != nil {
 		return err
 	}
-	return keyring.Check(ctx, r.db, s)
+	return cmp.Or(archive.Ready(ctx, r.db), keyring.Check(ctx, r.db, s))
 }
 
-// openOthers opens what is not the database, in the shape that the settings ask
-// for.
+// openOthers opens what is not the database, in the shape that the settings ask for.
 func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
 	for _, open := range []func(context.Context, *config.Settings) error{r.openBlobs, r.openBus} {
 		if err := open(ctx, s); err != nil {

@@ -1,13 +1,16 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/cli"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/test/testenv"
@@ -98,6 +101,40 @@ func TestABackupIsRestored(t *testing.T) {
 	}
 	if _, text, code := run(t, env, "restore", archive); code != 1 || !strings.Contains(text, "not empty") {
 		t.Errorf("a second restore: exit %d: %s", code, text)
+	}
+}
+
+// What a restore from standard input refuses at its end was stored by then: nothing starts on it.
+func TestARefusedRestoreLeavesNothingToStartOn(t *testing.T) {
+	t.Parallel()
+	whole, text, code := run(t, []string{"CASTALIA_DATA=" + embedded(t)}, "backup", "--plain", "-")
+	if code != 0 {
+		t.Fatalf("backup: exit %d: %s", code, text)
+	}
+	stranger, err := did.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		in   string
+		args []string
+		want string
+	}{
+		"somebody else's": {whole, []string{"restore", "--signer", string(stranger.DID()), "-"}, "not by " + string(stranger.DID())},
+		"cut off":         {whole[:len(whole)-2000], []string{"restore", "-"}, "cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := []string{"CASTALIA_DATA=" + filepath.Join(t.TempDir(), "half")}
+			var told bytes.Buffer
+			code := cli.Run(t.Context(), c.args, cli.IO{In: strings.NewReader(c.in), Out: io.Discard, Err: &told, Env: env})
+			if code != 1 || !strings.Contains(told.String(), c.want) {
+				t.Errorf("restore: exit %d: %s", code, told.String())
+			}
+			if _, text, code := run(t, env, "rotate-keys"); code != 1 || !strings.Contains(text, "throw it away") {
+				t.Errorf("a start: exit %d: %s", code, text)
+			}
+		})
 	}
 }
 

@@ -166,7 +166,7 @@ func Verify(from io.Reader, by Author) (Manifest, error) {
 
 // Read fills an empty place from an archive that this program or an older one made:
 // its tables are made as they were then, filled, and brought up to date. When it
-// fails the place is half full: throw it away. Verify the archive first where that is
+// fails the place is half full, and Ready says so: throw it away. Verify the archive first where that is
 // possible: whether it is whole and the author's is known at its end.
 func Read(ctx context.Context, from io.Reader, by Author, to Place) (Summary, error) {
 	var done Summary
@@ -181,7 +181,10 @@ func Read(ctx context.Context, from io.Reader, by Author, to Place) (Summary, er
 		name, size, body, err := r.next()
 		if errors.Is(err, errEnd) {
 			done.Signer, done.Made = r.signer, m.Made
-			return done, to.migrate(ctx)
+			if err := to.migrate(ctx); err != nil {
+				return done, err
+			}
+			return done, to.end(ctx)
 		}
 		if err != nil {
 			return done, err
@@ -192,7 +195,8 @@ func Read(ctx context.Context, from io.Reader, by Author, to Place) (Summary, er
 	}
 }
 
-// fits refuses a place that is not empty, and makes the tables of the archive.
+// fits refuses a place that is not empty, makes the tables of the archive, and notes that
+// the place is being filled.
 func fits(ctx context.Context, m Manifest, to Place) error {
 	if err := to.migrateAs(ctx, m); err != nil {
 		return err
@@ -210,7 +214,7 @@ func fits(ctx context.Context, m Manifest, to Place) error {
 		}
 		return errors.New("the object store is not empty: an archive is restored into an empty place only")
 	}
-	return nil
+	return to.begin(ctx)
 }
 
 var keyName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)

@@ -69,6 +69,9 @@ func TestAnArchiveIsTakenFromItsAuthorAlone(t *testing.T) {
 					t.Errorf("%v, want %q", err, c.want)
 				}
 			}
+			if err := archive.Ready(t.Context(), target.DB); (err == nil) != (c.want == "") {
+				t.Errorf("the place is ready: %v", err)
+			}
 			if c.want == "" && m.Program != "test" {
 				t.Errorf("Verify: %+v", m)
 			}
