@@ -249,7 +249,9 @@ var publicRows = []row{
 	{route: "GET /api/ussd/bonga", owner: 200},
 	{route: "GET /api/ussd/hollatags", owner: 200},
 }
+	{route: "GET /api/ussd/crossgate", owner: 200},
 
+	{route: "POST /api/ussd/beem", body: `{}`, owner: 200},
 // consoleStatus depends on whether the page was built into the program.
 func consoleStatus() int {
 	if _, built := web.Console(); built {
