@@ -83,6 +83,9 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	workers := texts.Workers(cfg.Oracle)
 	workers["sessions"] = svc.Run
 	workers["menu"] = func(ctx context.Context) error { return svc.FollowMenus(ctx, a.documents.menus.Value) }
+	if lists.Documents != nil {
+		workers["lists"] = func(ctx context.Context) error { return telephonekit.ReadAhead(ctx, lists, a.documents.menus.Value) }
+	}
 	return part{
 		name: "ussd", writes: true,
 		surfaces: []httpserver.Surface{
