@@ -80,7 +80,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	newKeys := ussdkey.New(store, ussdkey.Config{
 		Stands: telephonekit.Standing(a.res.db)(a.res.db.Read()), Bound: a.identity.KeysChanged, Now: a.res.now,
 	})
-	workers := texts.Workers(cfg.Oracle)
+	workers := texts.Workers(cfg.Oracle, store)
 	workers["sessions"] = svc.Run
 	workers["menu"] = func(ctx context.Context) error { return svc.FollowMenus(ctx, a.documents.menus.Value) }
 	if lists.Documents != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/platform/trouble"
@@ -53,8 +54,10 @@ const shortestSecret = 16
 // NewTexts puts them together.
 func NewTexts(d TextDeps) (*Texts, error) {
 	s := d.Settings
-	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers}
+	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers, log: d.Log, now: d.Now}
 	incoming := ussdsmshttp.Deps{Gateway: s.Gateway, Secret: s.Secret.Reveal(), Token: s.Key.Reveal(), Limiter: d.Limiter}
+	log     *slog.Logger
+	now     func() time.Time
 	if n := len(s.Secret.Reveal()); n > 0 && n < shortestSecret {
 		return nil, fmt.Errorf("SMS_SECRET: give at least %d characters, such as those of openssl rand -hex 32", shortestSecret)
 	}
@@ -123,9 +126,21 @@ func (t *Texts) Causes() *causes.Part {
 	}}
 }
 
-// Workers send what waits and ask what came in, the latter where this node has the
-// oracle.
-func (t *Texts) Workers(oracle ussdquestion.Oracle) map[string]func(context.Context) error {
+// Left are the answers that others left for telephones, such as people whom they asked.
+type Left interface {
+	// TellLeft has messages sent of those that nobody was told of, and returns of how many.
+	TellLeft(ctx context.Context, limit int, now time.Time) (int, error)
+}
+
+// The pace of looking for answers that were left.
+const (
+	leftEvery = 5 * time.Second
+	leftSlice = 50
+)
+
+// Workers send what waits, tell of answers that were left, and ask what came in, the latter
+// where this node has the oracle.
+func (t *Texts) Workers(oracle ussdquestion.Oracle, left Left) map[string]func(context.Context) error {
 	out := map[string]func(context.Context) error{}
 	if t.service == nil {
 		return out
@@ -142,6 +157,17 @@ type outgoing struct{ *Texts }
 
 // CodeIn implements ussdsql.Texts.
 func (o outgoing) CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string,
+	if t.answers {
+		out["tell of answers"] = func(ctx context.Context) error {
+			pace.Every(ctx, leftEvery, func() bool {
+				if _, err := left.TellLeft(ctx, leftSlice, t.now()); err != nil && ctx.Err() == nil {
+					t.log.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", "tell of answers"), slog.Any("error", err))
+				}
+				return true
+			})
+			return nil
+		}
+	}
 	at time.Time,
 ) (string, error) {
 	return o.store.TellIn(ctx, tx, ussdsms.Message{
