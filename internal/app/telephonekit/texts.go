@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/platform/trouble"
@@ -31,11 +32,21 @@ type TextDeps struct {
 	Keys     *ussdpin.Keys
 	Settings config.SMS
 	Name     string // who writes
-	Usual    *words.Language
-	Limiter  *ratelimit.Limiter
-	Metrics  *telemetry.Metrics
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Public is where the outside finds this deployment, or "".
+	Public  string
+	Usual   *words.Language
+	Limiter *ratelimit.Limiter
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// reports is where the gateway says what became of messages, or "" where it cannot know.
+func (d TextDeps) reports() string {
+	if d.Public == "" {
+		return ""
+	}
+	return strings.TrimSuffix(d.Public, "/") + ussdsmshttp.PathTwilioReports
 }
 
 // Texts are the text messages of a node. Without a gateway nothing is sent, and
@@ -45,6 +56,8 @@ type Texts struct {
 	store   *ussdsmssql.Store
 	words   ussdsms.Words
 	answers bool
+	log     *slog.Logger
+	now     func() time.Time
 	Surface httpserver.Surface
 }
 
@@ -56,8 +69,6 @@ func NewTexts(d TextDeps) (*Texts, error) {
 	s := d.Settings
 	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers, log: d.Log, now: d.Now}
 	incoming := ussdsmshttp.Deps{Gateway: s.Gateway, Secret: s.Secret.Reveal(), Token: s.Key.Reveal(), Limiter: d.Limiter}
-	log     *slog.Logger
-	now     func() time.Time
 	if n := len(s.Secret.Reveal()); n > 0 && n < shortestSecret {
 		return nil, fmt.Errorf("SMS_SECRET: give at least %d characters, such as those of openssl rand -hex 32", shortestSecret)
 	}
@@ -68,7 +79,7 @@ func NewTexts(d TextDeps) (*Texts, error) {
 	}
 	gateway, err := ussdsmssend.New(ussdsmssend.Config{
 		Gateway: s.Gateway, Base: s.URL.Reveal(), Account: s.Account, Key: s.Key.Reveal(), From: s.From,
-		Plain:  s.AllowPrivate,
+		Plain: s.AllowPrivate, Reports: d.reports(),
 		Client: outbound.Client(outbound.Config{AllowPrivate: s.AllowPrivate}), Refused: outbound.ErrPrivate,
 	})
 	if err != nil {
@@ -146,17 +157,6 @@ func (t *Texts) Workers(oracle ussdquestion.Oracle, left Left) map[string]func(c
 		return out
 	}
 	out["send messages"] = t.service.Send
-	if oracle != nil {
-		out["ask messages"] = func(ctx context.Context) error { return t.service.Ask(ctx, oracle) }
-	}
-	return out
-}
-
-// outgoing says in messages what the store tells of.
-type outgoing struct{ *Texts }
-
-// CodeIn implements ussdsql.Texts.
-func (o outgoing) CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string,
 	if t.answers {
 		out["tell of answers"] = func(ctx context.Context) error {
 			pace.Every(ctx, leftEvery, func() bool {
@@ -168,6 +168,17 @@ func (o outgoing) CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin
 			return nil
 		}
 	}
+	if oracle != nil {
+		out["ask messages"] = func(ctx context.Context) error { return t.service.Ask(ctx, oracle) }
+	}
+	return out
+}
+
+// outgoing says in messages what the store tells of.
+type outgoing struct{ *Texts }
+
+// CodeIn implements ussdsql.Texts.
+func (o outgoing) CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string,
 	at time.Time,
 ) (string, error) {
 	return o.store.TellIn(ctx, tx, ussdsms.Message{
@@ -205,6 +216,7 @@ type textMetrics struct {
 	sent     func(kind, result string, took time.Duration)
 	spent    func(parts int, c ussdsms.Cost)
 	received func()
+	reported func(kind, state string)
 }
 
 var _ ussdsms.Observer = textMetrics{}
@@ -215,6 +227,7 @@ func newTextMetrics(m *telemetry.Metrics) textMetrics {
 	parts := m.Counter("ussd_sms_parts_total", "Parts of text messages that were sent.").WithLabelValues()
 	cost := m.Counter("ussd_sms_cost_total", "What the gateway said that text messages cost, by currency.", "currency")
 	received := m.Counter("ussd_sms_received_total", "Text messages that came in.").WithLabelValues()
+	reports := m.Counter("ussd_sms_reports_total", "Text messages of which the gateway said what became of them, by kind and result: delivered, undelivered.", "kind", "result")
 	messages.WithLabelValues(string(ussdsms.KindReply), "failed") // there before the first one, for alerts
 	return textMetrics{
 		sent: func(kind, result string, took time.Duration) {
@@ -228,6 +241,7 @@ func newTextMetrics(m *telemetry.Metrics) textMetrics {
 			}
 		},
 		received: received.Inc,
+		reported: func(kind, state string) { reports.WithLabelValues(kind, state).Inc() },
 	}
 }
 
@@ -239,3 +253,8 @@ func (m textMetrics) Sent(kind ussdsms.Kind, result string, parts int, c ussdsms
 
 // Received implements ussdsms.Observer.
 func (m textMetrics) Received() { m.received() }
+
+// Reported implements ussdsms.Observer.
+func (m textMetrics) Reported(kind ussdsms.Kind, state ussdsms.State) {
+	m.reported(string(kind), string(state))
+}
