@@ -8,10 +8,13 @@ import (
 )
 
 // list does what an action asks of a list: it shows rows, or takes one that was shown.
-func (h *hop) list(ctx context.Context, call string, do func(ussdlist.Ask, context.Context) (string, map[string]string, error)) (string, map[string]string, error) {
+func (h *hop) list(ctx context.Context, call string,
+	do func(ussdlist.Ask, context.Context) (string, map[string]string, error),
+) (string, map[string]string, error) {
 	name, l := h.menu.List(call)
-	st := h.next.State
-	outcome, set, err := do(ussdlist.Ask{From: h.svc.cfg.Lists, Name: name, List: l, Language: st.Lang, Vars: st.Vars, Screen: h.menu}, ctx)
+	st, from := h.next.State, h.svc.cfg.Lists
+	ask := ussdlist.Ask{From: from, Name: name, List: l, Language: st.Lang, Vars: st.Vars, Screen: h.menu}
+	outcome, set, err := do(ask, ctx)
 	if err != nil {
 		h.svc.cfg.Logger.WarnContext(ctx, "a list was not read for a telephone", slog.String("event", "ussd.list_failed"), slog.Any("error", err))
 	}

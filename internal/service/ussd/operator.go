@@ -163,7 +163,7 @@ func (s *Service) Live(ctx context.Context, limit int) ([]View, error) {
 // Funnel returns the screens of the present menu of a service code, the most shown
 // first, with their counts of the last days.
 func (s *Service) Funnel(ctx context.Context, code string, days int) ([]ussdcount.FunnelStep, error) {
-	m, counts, err := s.countsOf(ctx, code, days)
+	m, counts, err := s.usage(ctx, code, days)
 	if err != nil {
 		return nil, err
 	}
@@ -173,14 +173,14 @@ func (s *Service) Funnel(ctx context.Context, code string, days int) ([]ussdcoun
 // GraphWithCounts returns the present menu of a service code as a graph, with how often
 // each edge was taken in the last days.
 func (s *Service) GraphWithCounts(ctx context.Context, code string, days int) (ussdmenu.Graph, error) {
-	m, counts, err := s.countsOf(ctx, code, days)
+	m, counts, err := s.usage(ctx, code, days)
 	if err != nil {
 		return ussdmenu.Graph{}, err
 	}
 	return ussdcount.Graph(m, counts), nil
 }
 
-func (s *Service) countsOf(ctx context.Context, code string, days int) (*ussdmenu.Menu, map[ussdcount.Count]int64, error) {
+func (s *Service) usage(ctx context.Context, code string, days int) (*ussdmenu.Menu, map[ussdcount.Count]int64, error) {
 	book := s.menus.Book()
 	counts, err := s.Counts(ctx, days)
 	return book.For(code), ussdcount.Of(book.For(code), book.Menus(), counts), err

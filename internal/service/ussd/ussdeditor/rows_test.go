@@ -41,7 +41,8 @@ func TestRowsAreTriedAndGoThroughTheTree(t *testing.T) {
 		t.Fatalf("%+v %v", read.Issues, err)
 	}
 	written, err := e.Write(t.Context(), read.Parts)
-	if err != nil || len(written.Issues) > 0 || !strings.Contains(written.Text, "take: {market: Market}, key: [Id]") || !strings.Contains(written.Text, "where: {Why: why}") {
+	if err != nil || len(written.Issues) > 0 ||
+		!strings.Contains(written.Text, "take: {market: Market}, key: [Id]") || !strings.Contains(written.Text, "where: {Why: why}") {
 		t.Fatalf("%s %+v %v", written.Text, written.Issues, err)
 	}
 	if again, err := e.Write(t.Context(), written.Parts); err != nil || again.Text != written.Text {
@@ -53,7 +54,9 @@ func TestRowsAreTriedAndGoThroughTheTree(t *testing.T) {
 			t.Errorf("%s: %+v %v", inputs, shown, err)
 		}
 	}
-	shown, err := e.Try(t.Context(), []byte(rowsMenu), ussdeditor.Attempt{Inputs: []string{"1", "1"}, Answers: map[string]string{"choose": "gone"}})
+	shown, err := e.Try(t.Context(), []byte(rowsMenu), ussdeditor.Attempt{
+		Inputs: []string{"1", "1"}, Answers: map[string]string{"choose": "gone"},
+	})
 	if err != nil || !strings.HasPrefix(shown.Text, "Gone") {
 		t.Errorf("%+v %v", shown, err)
 	}

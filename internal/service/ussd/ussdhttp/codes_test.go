@@ -56,7 +56,8 @@ func TestEachCodeHasItsFigures(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if (graph.Name == "Clinic") != want.clinic || len(funnel.Steps) == 0 || funnel.Steps[0].Shown != want.begun || funnel.Steps[0].Screen != "preMenu" {
+		if (graph.Name == "Clinic") != want.clinic || len(funnel.Steps) == 0 ||
+			funnel.Steps[0].Shown != want.begun || funnel.Steps[0].Screen != "preMenu" {
 			t.Errorf("%q: %s %+v", code, graph.Name, funnel.Steps)
 		}
 		for _, n := range graph.Nodes {

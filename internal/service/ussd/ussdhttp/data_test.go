@@ -108,7 +108,8 @@ func TestBeem(t *testing.T) {
 	) {
 		t.Helper()
 		r := g.do(http.MethodPost, "/api/ussd/beem", "application/json", `{"command":"`+command+`","msisdn":"255712345678","session_id":"4574","operator":"vodacom","payload":{"request_id":3,"response":`+response+`}}`)
-		if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != 200 ||
+			!strings.HasPrefix(r.header.Get("Content-Type"), "application/json") {
 			t.Errorf("%+v %v", r, err)
 		}
 		if out.MSISDN != "255712345678" || out.Operator != "vodacom" || out.Session != "4574" || string(out.Payload.Number) != "3" {

@@ -73,7 +73,8 @@ func wires() map[string]wire {
 			`{"command":"continue","msisdn":"255712345678","session_id":"4574","operator":"vodacom","payload":{"request_id":1,"response":"2"}}`,
 		}, func(body string) bool {
 			var out struct{ Payload struct{ Request string } }
-			return jsonAnswer("command", []string{`"continue"`, `"terminate"`}, "command")(body) && json.Unmarshal([]byte(body), &out) == nil && out.Payload.Request != ""
+			return jsonAnswer("command", []string{`"continue"`, `"terminate"`}, "command")(body) &&
+				json.Unmarshal([]byte(body), &out) == nil && out.Payload.Request != ""
 		}},
 		"hollatags": {http.MethodGet, "/api/ussd/hollatags", "", []string{
 			"session_msisdn=2347000000000&session_operation=begin&session_msg=&session_id=5456&session_from=*7006%23&session_type=1",

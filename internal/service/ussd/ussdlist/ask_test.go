@@ -121,7 +121,8 @@ func TestAListIsNarrowed(t *testing.T) {
 		t.Errorf("%q", c.Vars)
 	}
 	for _, change := range []func(*ussdlist.List){
-		func(l *ussdlist.List) { l.Take = map[string]string{"a": "Place"} }, func(l *ussdlist.List) { l.Where = map[string]string{"Place": "town"} },
+		func(l *ussdlist.List) { l.Take = map[string]string{"a": "Place"} },
+		func(l *ussdlist.List) { l.Where = map[string]string{"Place": "town"} },
 		func(l *ussdlist.List) { l.Key = []string{"Place"} },
 	} {
 		c.List = taking()

@@ -54,7 +54,8 @@ func (t *Table) Find(l List, language string, vars map[string]string) (p Page, e
 	if err != nil {
 		return p, err
 	}
-	if _, err := t.indexes(slices.Concat(names, slices.Collect(maps.Values(l.Take)), slices.Collect(maps.Keys(l.Where)))); err != nil {
+	names = slices.Concat(names, slices.Sorted(maps.Values(l.Take)), slices.Sorted(maps.Keys(l.Where)))
+	if _, err := t.indexes(names); err != nil {
 		return p, err
 	}
 	key, err := t.indexes(l.Key)

@@ -10,7 +10,7 @@
 // menu has use for. A document that is gone, or not for everybody any more, is shown to
 // nobody: for that the last good one does not count.
 //
-// Decision: ADR 0255.
+// Decision: ADR 0255, ADR 0297.
 package ussdlist
 
 import (

@@ -76,7 +76,9 @@ func TestARowIsChosenAsInTheGuide(t *testing.T) {
 			}
 		}
 		node := func(m *ussdmenu.Menu) *ussd.Service {
-			return ussdtest.Service(t, store, func(c *ussd.Config) { c.Menus, c.Lists = ussdbook.Of(m), ussdlist.NewFolder(dir, time.Now) })
+			return ussdtest.Service(t, store, func(c *ussd.Config) {
+				c.Menus, c.Lists = ussdbook.Of(m), ussdlist.NewFolder(dir, time.Now)
+			})
 		}
 		write("3007", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 		p := ussdtest.NewPhone(node(menu), alice, "row1")
@@ -113,7 +115,8 @@ func TestARowIsChosenAsInTheGuide(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		page, err := store.Submissions(t.Context(), "orders", "", 10)
-		if err != nil || len(page) != 1 || len(page[0].Values) != 2 || page[0].Values[0].Text != "m7" || page[0].Values[1].Text != "12" {
+		if err != nil || len(page) != 1 || len(page[0].Values) != 2 ||
+			page[0].Values[0].Text != "m7" || page[0].Values[1].Text != "12" {
 			t.Errorf("%+v %v", page, err)
 		}
 	})

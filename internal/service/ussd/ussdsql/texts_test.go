@@ -165,7 +165,8 @@ func TestAnAnswerThatWasLeftIsAnnounced(t *testing.T) {
 		leave("one", now) // delivered again
 		tell(0)
 		leave("two", now)
-		if err := ussdpeople.New(plain, ussdpeople.Config{Keys: ussdtest.Keys(t, ussdtest.Key)}).Move(t.Context(), id, bob, "operator"); err != nil {
+		people := ussdpeople.New(plain, ussdpeople.Config{Keys: ussdtest.Keys(t, ussdtest.Key)})
+		if err := people.Move(t.Context(), id, bob, "operator"); err != nil {
 			t.Fatal(err)
 		}
 		tell(1)

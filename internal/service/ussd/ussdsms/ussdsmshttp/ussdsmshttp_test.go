@@ -198,8 +198,13 @@ func TestGatewaysReport(t *testing.T) {
 		}
 	}
 	for _, got := range []struct{ is, want []ussdsms.Report }{
-		{at.box.reported, []ussdsms.Report{{"ATXid_1", ussdsms.Delivered, ""}, {"ATXid_2", ussdsms.Undelivered, "UserIsInactive"}, {"ATXid_3", ussdsms.Undelivered, ""}}},
-		{tw.box.reported, []ussdsms.Report{{"SM1", ussdsms.Delivered, ""}, {"SM2", ussdsms.Undelivered, "30003"}}},
+		{at.box.reported, []ussdsms.Report{
+			{Reference: "ATXid_1", State: ussdsms.Delivered}, {Reference: "ATXid_2", State: ussdsms.Undelivered, Why: "UserIsInactive"},
+			{Reference: "ATXid_3", State: ussdsms.Undelivered},
+		}},
+		{tw.box.reported, []ussdsms.Report{
+			{Reference: "SM1", State: ussdsms.Delivered}, {Reference: "SM2", State: ussdsms.Undelivered, Why: "30003"},
+		}},
 	} {
 		if !slices.Equal(got.is, got.want) {
 			t.Errorf("%+v, want %+v", got.is, got.want)
@@ -218,7 +223,8 @@ func TestGatewaysReport(t *testing.T) {
 		"the other gateway":    func() (int, string) { return tw.post(t, atPath+"?secret=", "id=1&status=Success") },
 		"no name of a message": func() (int, string) { return at.post(t, atPath+"?secret=a-word-that-both-know", "status=Success") },
 	} {
-		if status, _ := try(); status != http.StatusForbidden && status != http.StatusNotFound && status != http.StatusBadRequest {
+		status, _ := try()
+		if !slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusBadRequest}, status) {
 			t.Errorf("%s: %d", name, status)
 		}
 	}

@@ -86,7 +86,8 @@ func TestReportsHaveAnAddress(t *testing.T) {
 	for kind, want := range map[string]string{ussdsmssend.Twilio: address, ussdsmssend.AfricasTalking: ""} {
 		web, seen := gateway(t, http.StatusCreated, `{}`)
 		s, err := ussdsmssend.New(ussdsmssend.Config{
-			Gateway: kind, Base: web.URL, Account: "acc", Key: "key", From: "2233", Plain: true, Client: http.DefaultClient, Reports: address,
+			Gateway: kind, Base: web.URL, Account: "acc", Key: "key", From: "2233", Plain: true,
+			Client: http.DefaultClient, Reports: address,
 		})
 		if err != nil {
 			t.Fatal(err)
