@@ -238,6 +238,8 @@ var publicRows = []row{
 	{route: "OPTIONS /api/fs/upload/{id}", target: "/api/fs/upload/{upload}", owner: 204},
 	{route: "POST /api/sms/africastalking", owner: 404},
 	{route: "POST /api/sms/twilio", owner: 404},
+	{route: "POST /api/sms/africastalking/reports", owner: 404},
+	{route: "POST /api/sms/twilio/reports", owner: 404},
 	{route: "POST /api/ussd", owner: 200},
 	{route: "POST /api/ussd/africastalking", owner: 200},
 	{route: "POST /api/ussd/africastalking/events", owner: 200},
@@ -249,7 +251,9 @@ var publicRows = []row{
 	{route: "POST /api/ussd/nalo", body: `{}`, owner: 200},
 	{route: "GET /api/ussd/advanta", owner: 200},
 	{route: "GET /api/ussd/bonga", owner: 200},
+	{route: "GET /api/ussd/crossgate", owner: 200},
 	{route: "GET /api/ussd/hollatags", owner: 200},
+	{route: "POST /api/ussd/beem", body: `{}`, owner: 200},
 }
 
 // consoleStatus depends on whether the page was built into the program.

@@ -37,7 +37,8 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	}
 	texts, err := telephonekit.NewTexts(telephonekit.TextDeps{
 		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name,
-		Usual: a.pages.Usual, Limiter: a.limits.telephone, Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
+		Public: a.opt.Settings.Server.PublicURL.Reveal(),
+		Usual:  a.pages.Usual, Limiter: a.limits.telephone, Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
 		return part{}, err
@@ -80,8 +81,11 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	newKeys := ussdkey.New(store, ussdkey.Config{
 		Stands: telephonekit.Standing(a.res.db)(a.res.db.Read()), Bound: a.identity.KeysChanged, Now: a.res.now,
 	})
-	workers := texts.Workers(cfg.Oracle)
+	workers := texts.Workers(cfg.Oracle, store)
 	workers["sessions"] = svc.Run
+	if lists.Documents != nil {
+		workers["lists"] = func(ctx context.Context) error { return telephonekit.ReadAhead(ctx, lists, a.documents.menus.Value) }
+	}
 	workers["menu"] = func(ctx context.Context) error { return svc.FollowMenus(ctx, a.documents.menus.Value) }
 	return part{
 		name: "ussd", writes: true,

@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 )
 
@@ -72,6 +75,37 @@ func (t *Tables) Table(ctx context.Context, l ussdlist.List, known string) (*uss
 	}
 	table, err := tableOf(read, l.Sheet)
 	return table, version, err
+}
+
+// aheadEvery is how often it is looked whether the menus have other lists.
+const aheadEvery = time.Second
+
+// ReadAhead reads the lists of the menus that are documents, at the start and when the menus
+// are others, until ctx ends: the first caller after a restart is shown them too.
+func ReadAhead(ctx context.Context, lists ussdlist.Reader, menus func() *ussdbook.Book) error {
+	var read *ussdbook.Book
+	look := func() bool {
+		now := menus()
+		if read != nil && now.Same(read) {
+			return true
+		}
+		read = now
+		for _, m := range now.Menus() {
+			for _, l := range m.Lists() {
+				if l.Document == "" {
+					continue
+				}
+				// Other errors are for the log of whoever asks for the list.
+				if _, err := lists.Table(ctx, l); fault.Is(err, fault.Unavailable) {
+					read = nil // it is being read
+				}
+			}
+		}
+		return true
+	}
+	look()
+	pace.Every(ctx, aheadEvery, look)
+	return nil
 }
 
 // find looks for the document at a path: where it was before, and else everywhere.

@@ -53,10 +53,13 @@ func TestSpreadsheetsAreLists(t *testing.T) {
 		lists := node()
 		find := func(lists *ussdlist.Documents, collection, document, sheet, show, word string) ([]string, error) {
 			t.Helper()
-			rows, _, err := lists.FindRows(t.Context(), ussdlist.List{
-				Collection: collection, Document: document, Sheet: sheet, Show: map[string]string{"en": show},
-			}, "en", word)
-			return rows, err
+			l := ussdlist.List{Collection: collection, Document: document, Sheet: sheet, Show: map[string]string{"en": show}}
+			table, err := lists.Table(t.Context(), l)
+			if err != nil {
+				return nil, err
+			}
+			page, err := table.Find(l, "en", map[string]string{"word": word})
+			return page.Rows, err
 		}
 		shows := func(document, sheet, show, word string, want ...string) {
 			t.Helper()

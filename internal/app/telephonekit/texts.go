@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -30,11 +32,21 @@ type TextDeps struct {
 	Keys     *ussdpin.Keys
 	Settings config.SMS
 	Name     string // who writes
-	Usual    *words.Language
-	Limiter  *ratelimit.Limiter
-	Metrics  *telemetry.Metrics
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Public is where the outside finds this deployment, or "".
+	Public  string
+	Usual   *words.Language
+	Limiter *ratelimit.Limiter
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// reports is where the gateway says what became of messages, or "" where it cannot know.
+func (d TextDeps) reports() string {
+	if d.Public == "" {
+		return ""
+	}
+	return strings.TrimSuffix(d.Public, "/") + ussdsmshttp.PathTwilioReports
 }
 
 // Texts are the text messages of a node. Without a gateway nothing is sent, and
@@ -44,6 +56,8 @@ type Texts struct {
 	store   *ussdsmssql.Store
 	words   ussdsms.Words
 	answers bool
+	log     *slog.Logger
+	now     func() time.Time
 	Surface httpserver.Surface
 }
 
@@ -53,7 +67,7 @@ const shortestSecret = 16
 // NewTexts puts them together.
 func NewTexts(d TextDeps) (*Texts, error) {
 	s := d.Settings
-	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers}
+	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers, log: d.Log, now: d.Now}
 	incoming := ussdsmshttp.Deps{Gateway: s.Gateway, Secret: s.Secret.Reveal(), Token: s.Key.Reveal(), Limiter: d.Limiter}
 	if n := len(s.Secret.Reveal()); n > 0 && n < shortestSecret {
 		return nil, fmt.Errorf("SMS_SECRET: give at least %d characters, such as those of openssl rand -hex 32", shortestSecret)
@@ -65,7 +79,7 @@ func NewTexts(d TextDeps) (*Texts, error) {
 	}
 	gateway, err := ussdsmssend.New(ussdsmssend.Config{
 		Gateway: s.Gateway, Base: s.URL.Reveal(), Account: s.Account, Key: s.Key.Reveal(), From: s.From,
-		Plain:  s.AllowPrivate,
+		Plain: s.AllowPrivate, Reports: d.reports(),
 		Client: outbound.Client(outbound.Config{AllowPrivate: s.AllowPrivate}), Refused: outbound.ErrPrivate,
 	})
 	if err != nil {
@@ -123,14 +137,37 @@ func (t *Texts) Causes() *causes.Part {
 	}}
 }
 
-// Workers send what waits and ask what came in, the latter where this node has the
-// oracle.
-func (t *Texts) Workers(oracle ussdquestion.Oracle) map[string]func(context.Context) error {
+// Left are the answers that others left for telephones, such as people whom they asked.
+type Left interface {
+	// TellLeft has messages sent of those that nobody was told of, and returns of how many.
+	TellLeft(ctx context.Context, limit int, now time.Time) (int, error)
+}
+
+// The pace of looking for answers that were left.
+const (
+	leftEvery = 5 * time.Second
+	leftSlice = 50
+)
+
+// Workers send what waits, tell of answers that were left, and ask what came in, the latter
+// where this node has the oracle.
+func (t *Texts) Workers(oracle ussdquestion.Oracle, left Left) map[string]func(context.Context) error {
 	out := map[string]func(context.Context) error{}
 	if t.service == nil {
 		return out
 	}
 	out["send messages"] = t.service.Send
+	if t.answers {
+		out["tell of answers"] = func(ctx context.Context) error {
+			pace.Every(ctx, leftEvery, func() bool {
+				if _, err := left.TellLeft(ctx, leftSlice, t.now()); err != nil && ctx.Err() == nil {
+					t.log.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", "tell of answers"), slog.Any("error", err))
+				}
+				return true
+			})
+			return nil
+		}
+	}
 	if oracle != nil {
 		out["ask messages"] = func(ctx context.Context) error { return t.service.Ask(ctx, oracle) }
 	}
@@ -179,6 +216,7 @@ type textMetrics struct {
 	sent     func(kind, result string, took time.Duration)
 	spent    func(parts int, c ussdsms.Cost)
 	received func()
+	reported func(kind, state string)
 }
 
 var _ ussdsms.Observer = textMetrics{}
@@ -189,6 +227,7 @@ func newTextMetrics(m *telemetry.Metrics) textMetrics {
 	parts := m.Counter("ussd_sms_parts_total", "Parts of text messages that were sent.").WithLabelValues()
 	cost := m.Counter("ussd_sms_cost_total", "What the gateway said that text messages cost, by currency.", "currency")
 	received := m.Counter("ussd_sms_received_total", "Text messages that came in.").WithLabelValues()
+	reports := m.Counter("ussd_sms_reports_total", "Text messages of which the gateway said what became of them, by kind and result: delivered, undelivered.", "kind", "result")
 	messages.WithLabelValues(string(ussdsms.KindReply), "failed") // there before the first one, for alerts
 	return textMetrics{
 		sent: func(kind, result string, took time.Duration) {
@@ -202,6 +241,7 @@ func newTextMetrics(m *telemetry.Metrics) textMetrics {
 			}
 		},
 		received: received.Inc,
+		reported: func(kind, state string) { reports.WithLabelValues(kind, state).Inc() },
 	}
 }
 
@@ -213,3 +253,8 @@ func (m textMetrics) Sent(kind ussdsms.Kind, result string, parts int, c ussdsms
 
 // Received implements ussdsms.Observer.
 func (m textMetrics) Received() { m.received() }
+
+// Reported implements ussdsms.Observer.
+func (m textMetrics) Reported(kind ussdsms.Kind, state ussdsms.State) {
+	m.reported(string(kind), string(state))
+}

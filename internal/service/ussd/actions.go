@@ -12,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdaction"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
@@ -79,7 +80,9 @@ func (h *hop) act(ctx context.Context, call string) (outcome string, set map[str
 	case ussdaction.StoreForm:
 		return h.storeForm(call)
 	case ussdaction.ReadList:
-		return h.readList(ctx, call)
+		return h.list(ctx, call, ussdlist.Ask.Read)
+	case ussdaction.ChooseRow:
+		return h.list(ctx, call, ussdlist.Ask.Choose)
 	case ussdaction.CallWebhook:
 		return h.callWebhook(ctx, call)
 	}

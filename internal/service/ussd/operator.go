@@ -160,24 +160,30 @@ func (s *Service) Live(ctx context.Context, limit int) ([]View, error) {
 	return out, nil
 }
 
-// Funnel returns the screens of the present menu, the most shown first, with
-// their counts of the last days.
-func (s *Service) Funnel(ctx context.Context, days int) ([]ussdcount.FunnelStep, error) {
-	counts, err := s.Counts(ctx, days)
+// Funnel returns the screens of the present menu of a service code, the most shown
+// first, with their counts of the last days.
+func (s *Service) Funnel(ctx context.Context, code string, days int) ([]ussdcount.FunnelStep, error) {
+	m, counts, err := s.usage(ctx, code, days)
 	if err != nil {
 		return nil, err
 	}
-	return ussdcount.Funnel(s.Menu(), counts), nil
+	return ussdcount.Funnel(m, counts), nil
 }
 
-// GraphWithCounts returns the present menu as a graph, with how often each edge
-// was taken in the last days.
-func (s *Service) GraphWithCounts(ctx context.Context, days int) (ussdmenu.Graph, error) {
-	counts, err := s.Counts(ctx, days)
+// GraphWithCounts returns the present menu of a service code as a graph, with how often
+// each edge was taken in the last days.
+func (s *Service) GraphWithCounts(ctx context.Context, code string, days int) (ussdmenu.Graph, error) {
+	m, counts, err := s.usage(ctx, code, days)
 	if err != nil {
 		return ussdmenu.Graph{}, err
 	}
-	return ussdcount.Graph(s.Menu(), counts), nil
+	return ussdcount.Graph(m, counts), nil
+}
+
+func (s *Service) usage(ctx context.Context, code string, days int) (*ussdmenu.Menu, map[ussdcount.Count]int64, error) {
+	book := s.menus.Book()
+	counts, err := s.Counts(ctx, days)
+	return book.For(code), ussdcount.Of(book.For(code), book.Menus(), counts), err
 }
 
 // Counts returns the sums of what was counted in the last days, today included.

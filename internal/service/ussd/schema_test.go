@@ -80,7 +80,7 @@ start: home
 exit: bye
 labels: {back: {en: Back}, exit: {en: Exit}, next: {en: More}, previous: {en: Previous}, invalid: {en: Invalid.}}
 lists:
-  hours: {file: hours.csv, show: {en: "{{Place}}"}}
+  hours: {file: hours.csv, show: {en: "{{Place}}"}, where: {Town: town}, take: {place: Place}, key: [Place, Town]}
   prices: {document: a/prices.xlsx, collection: 0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f, sheet: May, show: {en: "{{Crop}}"}}
 screens:
   home: {text: {en: Home}, exit: true}

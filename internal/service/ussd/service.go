@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmemory"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
@@ -113,7 +114,7 @@ type Config struct {
 	GuideOnly bool
 	LookUp    LookUp // nil hides the menu item
 	// Lists are what menus read rows from; nil has none.
-	Lists Lists
+	Lists ussdlist.Reader
 	// Webhooks calls the programs that menus name; nil calls none.
 	Webhooks ussdhook.Programs
 	// Knowledge is the documents; nil hides the menu item.

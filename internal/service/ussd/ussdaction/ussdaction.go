@@ -4,6 +4,7 @@ package ussdaction
 
 import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
 
@@ -34,6 +35,7 @@ const (
 	AskPeople        = "askPeople"
 	StoreForm        = "storeForm"
 	ReadList         = "readList"
+	ChooseRow        = "chooseRow"
 	CallWebhook      = "callWebhook"
 )
 
@@ -64,7 +66,12 @@ func Specs() map[string]ussdmenu.ActionSpec {
 		AskDocuments:     {Outcomes: []string{"ok", "unknown", "failed"}, Sets: []string{"answer"}},
 		AskPeople:        {Outcomes: []string{"ok", "busy", "failed"}},
 		StoreForm:        {Outcomes: []string{"ok", "refused", "invalid"}, Form: true},
-		ReadList:         {Outcomes: []string{"ok", "none", "failed"}, Sets: []string{"rows", "found"}, List: true},
-		CallWebhook:      {Outcomes: ussdhook.Outcomes(), Webhook: true},
+		ReadList: {
+			Outcomes: []string{ussdlist.OK, ussdlist.None, ussdlist.Failed}, Sets: []string{"rows", "found"}, List: true,
+		},
+		ChooseRow: {
+			Outcomes: []string{ussdlist.OK, ussdlist.Wrong, ussdlist.Gone, ussdlist.Failed}, List: true, Row: true,
+		},
+		CallWebhook: {Outcomes: ussdhook.Outcomes(), Webhook: true},
 	}
 }

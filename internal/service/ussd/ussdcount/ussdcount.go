@@ -36,6 +36,22 @@ type FunnelStep struct {
 	DropOff float64 `json:"dropOff"`
 }
 
+// Of leaves out what was counted on the other menus of a text. What older versions counted is
+// not known to be of one of them, and stays.
+func Of(m *ussdmenu.Menu, all []*ussdmenu.Menu, counts map[Count]int64) map[Count]int64 {
+	others := map[string]bool{}
+	for _, other := range all {
+		others[other.Version()] = other != m
+	}
+	out := make(map[Count]int64, len(counts))
+	for c, n := range counts {
+		if !others[c.Menu] {
+			out[c] = n
+		}
+	}
+	return out
+}
+
 // Funnel returns the screens of a menu, the most shown first, with their counts.
 func Funnel(m *ussdmenu.Menu, counts map[Count]int64) []FunnelStep {
 	byScreen := map[string]*FunnelStep{}

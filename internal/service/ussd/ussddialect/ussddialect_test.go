@@ -204,7 +204,7 @@ func TestXMLIsRead(t *testing.T) {
 func TestAFileTakesThePlaceOfAShippedOne(t *testing.T) {
 	t.Parallel()
 	all, err := ussddialect.Load(nil)
-	if err != nil || strings.Join(ussddialect.Names(all), " ") != "advanta bonga hollatags" {
+	if err != nil || strings.Join(ussddialect.Names(all), " ") != "advanta beem bonga crossgate hollatags" {
 		t.Fatalf("%v %v", ussddialect.Names(all), err)
 	}
 	if _, err := ussddialect.Load([]string{t.TempDir() + "/none.yaml"}); err == nil {
@@ -217,7 +217,7 @@ func valid(media string, body []byte) bool {
 	switch media {
 	case "application/json":
 		var v map[string]any
-		return json.Unmarshal(body, &v) == nil && v["message"] != nil || v["session_msg"] != nil
+		return json.Unmarshal(body, &v) == nil && v["message"] != nil || v["session_msg"] != nil || v["payload"] != nil
 	case "text/xml":
 		in := xml.NewDecoder(strings.NewReader(string(body)))
 		for {
@@ -272,7 +272,7 @@ func TestAnyRequestHasAnAnswer(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(good, "{}")
 	f.Add(goodXML, "<a/>")
-	for _, name := range []string{"advanta", "bonga", "hollatags"} {
+	for _, name := range []string{"advanta", "beem", "bonga", "crossgate", "hollatags"} {
 		text, err := ussddialect.Shipped(name)
 		if err != nil {
 			f.Fatal(err)

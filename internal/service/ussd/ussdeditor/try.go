@@ -2,6 +2,7 @@ package ussdeditor
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -126,7 +127,7 @@ func (c *call) act(move ussdmenu.Move) ussdmenu.Move {
 	c.called = append(c.called, Called{Action: move.Call, Run: run, Outcome: outcome, Outcomes: spec.Outcomes})
 	set := map[string]string{}
 	if outcome == "ok" {
-		for _, name := range spec.Sets {
+		for _, name := range c.sets(move.Call, spec) {
 			if move.State.Vars[name] == "" {
 				set[name] = "(" + name + ")"
 			}
@@ -134,6 +135,16 @@ func (c *call) act(move ussdmenu.Move) ussdmenu.Move {
 		c.effect(run, &move.State)
 	}
 	return c.menu.Resolve(move.State, move.Call, outcome, set, c.facts)
+}
+
+// sets are the variables that an action fills, those too that the menu itself names.
+func (c *call) sets(name string, spec ussdmenu.ActionSpec) []string {
+	_, list := c.menu.List(name)
+	_, hook := c.menu.Webhook(name)
+	if !spec.Row {
+		list.Take = nil
+	}
+	return slices.Concat(spec.Sets, hook.Take, slices.Sorted(maps.Keys(list.Take)))
 }
 
 // The actions that change what guards see, or the language.

@@ -19,8 +19,9 @@ func TestAGatewayThatCallsWithGET(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, options{})
 	for path, names := range map[string][4]string{
-		"/api/ussd/advanta": {"SESSIONID", "MSISDN", "USSDCODE", "INPUT"},
-		"/api/ussd/bonga":   {"session_id", "mobile_number", "service_code", "message"},
+		"/api/ussd/advanta":   {"SESSIONID", "MSISDN", "USSDCODE", "INPUT"},
+		"/api/ussd/bonga":     {"session_id", "mobile_number", "service_code", "message"},
+		"/api/ussd/crossgate": {"session_id", "msisdn", "service_code", "ussd_string"},
 	} {
 		send := func(method, text string) reply {
 			q := url.Values{names[0]: {"233443"}, names[1]: {"254726770792"}, names[2]: {"*415#"}, names[3]: {text}}
@@ -87,6 +88,49 @@ func TestHollatags(t *testing.T) {
 	}
 	if got := send("end", ""); !strings.Contains(got, `"session_operation":"end"`) {
 		t.Error(got)
+	}
+}
+
+// TestBeem walks a session as integrators of its hub show it: what the gateway sends goes
+// back, the response of the first request is a 0 that nobody typed.
+func TestBeem(t *testing.T) {
+	t.Parallel()
+	clock := ussdtest.NewClock()
+	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set}})
+	send := func(command, response string) (out struct {
+		MSISDN, Operator, Command string
+		Session                   string `json:"session_id"`
+		Payload                   struct {
+			Number  json.RawMessage `json:"request_id"`
+			Request string
+		}
+	},
+	) {
+		t.Helper()
+		r := g.do(http.MethodPost, "/api/ussd/beem", "application/json", `{"command":"`+command+`","msisdn":"255712345678","session_id":"4574","operator":"vodacom","payload":{"request_id":3,"response":`+response+`}}`)
+		if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != 200 ||
+			!strings.HasPrefix(r.header.Get("Content-Type"), "application/json") {
+			t.Errorf("%+v %v", r, err)
+		}
+		if out.MSISDN != "255712345678" || out.Operator != "vodacom" || out.Session != "4574" || string(out.Payload.Number) != "3" {
+			t.Errorf("%s does not repeat what was sent", r.body)
+		}
+		clock.Jump(2 * time.Second)
+		return out
+	}
+	if got := send("initiate", "0"); got.Command != "continue" || !strings.HasPrefix(got.Payload.Request, "Welcome") {
+		t.Errorf("%+v", got)
+	}
+	for _, response := range []string{"2", `"0"`, `"2"`} { // a number or a text
+		if got := send("continue", response); got.Command != "continue" || strings.Contains(got.Payload.Request, "Account menu") != (response != `"0"`) {
+			t.Errorf("%s: %+v", response, got)
+		}
+	}
+	if got := send("terminate", "0"); got.Command != "terminate" {
+		t.Errorf("%+v", got)
+	}
+	if r := g.get("/operator/ussd/debug/beem:4574"); !strings.Contains(r.body, `"status":"done"`) {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdgate"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
@@ -165,6 +168,33 @@ func TestInfobip(t *testing.T) {
 		g.json(http.MethodPut, "/api/ussd/infobip/session/i1/end", `{"reason":"closed","exitCode":200}`, &end)
 		if !end.ShouldClose {
 			t.Errorf("%+v", end)
+		}
+	}
+}
+
+// Whoever knows the id of a session ends it only where it is known who calls: the notice has
+// no number.
+func TestInfobipsEndIsTheGateways(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "g.yaml")
+	if err := os.WriteFile(list, []byte("gateways: {infobip: {addresses: [192.0.2.0/24, 127.0.0.0/8]}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gate, err := ussdgate.Read(list, ussd.Dialects())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]options{`"status":"active"`: {}, `"status":"done"`: {gate: gate}} {
+		g := newGateway(t, o)
+		for _, call := range [][3]string{
+			{http.MethodPost, "start", `{"msisdn":"260971230001","shortCode":"*120*11#","text":"*120*11#"}`}, {http.MethodPut, "end", `{"reason":"closed","exitCode":200}`},
+		} {
+			if r := g.do(call[0], "/api/ussd/infobip/session/i1/"+call[1], "application/json", call[2]); r.status != http.StatusOK || strings.Contains(r.body, "Invalid") {
+				t.Errorf("%+v", r)
+			}
+		}
+		if r := g.get("/operator/ussd/debug/infobip:i1"); !strings.Contains(r.body, want) {
+			t.Errorf("%+v, want %s", r, want)
 		}
 	}
 }

@@ -65,8 +65,17 @@ func wires() map[string]wire {
 		"infobip": {http.MethodPost, "/api/ussd/infobip/session/i1/start", "application/json", []string{
 			`{"msisdn":"260971230001","imsi":"1","shortCode":"*120*11#","optional":"","ussdNodeId":"","text":"","networkName":"x","countryName":"y"}`,
 		}, jsonAnswer("shouldClose", yesNo, "ussdMenu")},
-		"advanta": {http.MethodGet, "/api/ussd/advanta", "", []string{"SESSIONID=1&MSISDN=254726770792&USSDCODE=*415%23&INPUT=1*2"}, plainAnswer},
-		"bonga":   {http.MethodGet, "/api/ussd/bonga", "", []string{"session_id=1&mobile_number=254726770792&service_code=*415%23&message=1*2"}, plainAnswer},
+		"advanta":   {http.MethodGet, "/api/ussd/advanta", "", []string{"SESSIONID=1&MSISDN=254726770792&USSDCODE=*415%23&INPUT=1*2"}, plainAnswer},
+		"bonga":     {http.MethodGet, "/api/ussd/bonga", "", []string{"session_id=1&mobile_number=254726770792&service_code=*415%23&message=1*2"}, plainAnswer},
+		"crossgate": {http.MethodGet, "/api/ussd/crossgate", "", []string{"network_code=2541&msisdn=254726770792&service_code=123&session_id=70381&ussd_string=1*2"}, plainAnswer},
+		"beem": {http.MethodPost, "/api/ussd/beem", "application/json", []string{
+			`{"command":"initiate","msisdn":"255712345678","session_id":"4574","operator":"vodacom","payload":{"request_id":0,"response":0}}`,
+			`{"command":"continue","msisdn":"255712345678","session_id":"4574","operator":"vodacom","payload":{"request_id":1,"response":"2"}}`,
+		}, func(body string) bool {
+			var out struct{ Payload struct{ Request string } }
+			return jsonAnswer("command", []string{`"continue"`, `"terminate"`}, "command")(body) &&
+				json.Unmarshal([]byte(body), &out) == nil && out.Payload.Request != ""
+		}},
 		"hollatags": {http.MethodGet, "/api/ussd/hollatags", "", []string{
 			"session_msisdn=2347000000000&session_operation=begin&session_msg=&session_id=5456&session_from=*7006%23&session_type=1",
 		}, jsonAnswer("session_operation", []string{`"continue"`, `"end"`}, "session_msg")},

@@ -55,12 +55,22 @@ func infobipReply(answer ussd.Answer) InfobipReply {
 	return InfobipReply{ShouldClose: answer.End, USSDMenu: answer.Text, ResponseExitCode: http.StatusOK}
 }
 
+// nobody is no telephone's number: what is said of it is said of no session.
+const nobody = "-"
+
+// infobipEnd takes the notice that a session is over. It names the session alone, so that
+// whoever knows an id could end it: it counts where the list of gateways tells who calls, and
+// elsewhere the session ends by itself.
 func (a *api) infobipEnd(w http.ResponseWriter, r *http.Request) error {
 	var in InfobipEnd
 	if err := readDialect(r, &in); err != nil {
 		return writeDialect(w, infobipReply(a.refuse(r, err)))
 	}
-	if err := a.end(r, ussd.DialectInfobip, r.PathValue("sessionId"), ""); err != nil {
+	phone := ""
+	if a.gate == nil {
+		phone = nobody
+	}
+	if err := a.end(r, ussd.DialectInfobip, r.PathValue("sessionId"), phone); err != nil {
 		return err
 	}
 	return writeDialect(w, InfobipReply{ShouldClose: true, ResponseExitCode: http.StatusOK})

@@ -126,7 +126,11 @@ func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	steps, err := a.svc.Funnel(r.Context(), days)
+	code, err := codeOf(r)
+	if err != nil {
+		return err
+	}
+	steps, err := a.svc.Funnel(r.Context(), code, days)
 	if err != nil {
 		return err
 	}
@@ -156,11 +160,28 @@ func (a *api) graph(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	g, err := a.svc.GraphWithCounts(r.Context(), days)
+	code, err := codeOf(r)
+	if err != nil {
+		return err
+	}
+	g, err := a.svc.GraphWithCounts(r.Context(), code, days)
 	if err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, g)
+}
+
+// codeOf is the service code whose menu is meant; none is that of all others.
+func codeOf(r *http.Request) (string, error) {
+	given := r.URL.Query().Get("code")
+	if given == "" {
+		return "", nil
+	}
+	code := ussdnumber.ServiceCode(given)
+	if !ussdnumber.ValidServiceCode(code) {
+		return "", fault.New(fault.Invalid, "code must be a service code, such as *384*7#")
+	}
+	return code, nil
 }
 
 // LockList is the accounts that are locked now, and the telephones that tried

@@ -102,6 +102,7 @@ const (
 func (a *api) operatorRoutes() []httpserver.Route {
 	id := []httpserver.Param{{Name: "sessionId", In: "path", Required: true, Doc: "the gateway's session identifier, or dialect:identifier"}}
 	days := []httpserver.Param{{Name: "days", In: "query", Schema: 0, Doc: "how many days back, 1 to 90; 7 when not given"}}
+	menu := append(days[:1:1], httpserver.Param{Name: "code", In: "query", Example: "*2233#", Doc: "the service code whose menu is meant, such as *384*7#; that of all other codes when not given"})
 	ok := func(v any) []httpserver.Reply {
 		return []httpserver.Reply{
 			{Status: http.StatusOK, Body: v},
@@ -128,11 +129,11 @@ func (a *api) operatorRoutes() []httpserver.Route {
 			Replies: ok(ussd.View{}), Handler: a.timeline,
 		},
 		{
-			Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days,
+			Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: menu,
 			Replies: ok(Funnel{}), Handler: a.funnel,
 		},
 		{
-			Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days,
+			Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: menu,
 			Replies: ok(ussdmenu.Graph{}), Handler: a.graph,
 		},
 		{

@@ -3,7 +3,6 @@ package ussdlist
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -58,17 +57,9 @@ const (
 	documentLimit = time.Minute
 )
 
-// FindRows is Folder.FindRows for a list that is a document. A caller waits a moment for
-// a newer one, and is shown the last good one then.
-func (d *Documents) FindRows(ctx context.Context, l List, language, text string) (rows []string, found int, err error) {
-	t, err := d.table(ctx, l)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", l.Document, err)
-	}
-	return t.find(l, language, text)
-}
-
-func (d *Documents) table(ctx context.Context, l List) (*Table, error) {
+// Table returns the rows of a list that is a document. A caller waits a moment for newer
+// ones, and is shown the last good ones then.
+func (d *Documents) Table(ctx context.Context, l List) (*Table, error) {
 	at := place{l.Collection, l.Document, l.Sheet}
 	known, fresh := d.known(at)
 	if fresh {
@@ -138,15 +129,15 @@ type Lists struct {
 	Documents *Documents
 }
 
-// FindRows finds rows where the list says.
-func (s Lists) FindRows(ctx context.Context, l List, language, text string) (rows []string, found int, err error) {
+// Table reads a list where it is.
+func (s Lists) Table(ctx context.Context, l List) (*Table, error) {
 	switch {
 	case l.Document != "" && s.Documents != nil:
-		return s.Documents.FindRows(ctx, l, language, text)
+		return s.Documents.Table(ctx, l)
 	case l.Document != "":
-		return nil, 0, fault.New(fault.Unavailable, "this node has no documents")
+		return nil, fault.New(fault.Unavailable, "this node has no documents")
 	case s.Folder != nil:
-		return s.Folder.FindRows(ctx, l, language, text)
+		return s.Folder.Table(ctx, l)
 	}
-	return nil, 0, fault.New(fault.Unavailable, "USSD_LISTS is not set")
+	return nil, fault.New(fault.Unavailable, "USSD_LISTS is not set")
 }

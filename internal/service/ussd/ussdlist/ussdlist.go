@@ -4,12 +4,13 @@
 //
 // It promises that a file is read again within a second of its change, a document within
 // two, that the last good one stays while the newer one cannot be read, and that rows are
-// found by the beginnings of words in any case. It refuses files outside of the folder,
+// found by the beginnings of words in any case. A row that was shown and chosen is that row
+// or none: what changed or is gone meanwhile is said to be. It refuses files outside of the folder,
 // files that are no CSV in UTF-8 with a line of column names, and larger tables than a
 // menu has use for. A document that is gone, or not for everybody any more, is shown to
 // nobody: for that the last good one does not count.
 //
-// Decision: ADR 0255.
+// Decision: ADR 0255, ADR 0297.
 package ussdlist
 
 import (
@@ -21,11 +22,9 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -34,40 +33,7 @@ const (
 	maxFile    = 2 << 20
 	maxRows    = 20_000
 	maxColumns = 32
-	// MaxShown is how many rows one search returns.
-	MaxShown = 40
 )
-
-// List is a list as a menu declares it.
-type List struct {
-	// File is the name of the CSV file in the folder of lists.
-	File string `yaml:"file"`
-	// Document is, in the place of a file, the path of a spreadsheet below the folder of
-	// a collection, Collection the id of that, and Sheet one of the spreadsheet's sheets;
-	// none is the first that holds a table.
-	Document   string `yaml:"document"`
-	Collection string `yaml:"collection"`
-	Sheet      string `yaml:"sheet"`
-	// Show is how a row looks in each language, with {{column}} in it.
-	Show map[string]string `yaml:"show"`
-	// Search names the columns in which a word is looked for; none are all.
-	Search []string `yaml:"search"`
-}
-
-// Columns lists the columns that a text names as {{column}}.
-func Columns(show string) (names []string, err error) {
-	for {
-		_, rest, open := strings.Cut(show, "{{")
-		if !open {
-			return names, nil
-		}
-		name, after, closed := strings.Cut(rest, "}}")
-		if name = strings.TrimSpace(name); !closed || name == "" {
-			return nil, errors.New("{{ without a column and }}")
-		}
-		names, show = append(names, name), after
-	}
-}
 
 // Folder is a folder of CSV files. It is safe for concurrent use.
 type Folder struct {
@@ -87,26 +53,6 @@ type file struct {
 	looked  time.Time
 }
 
-// Table is what a list reads: rows of texts under names.
-type Table struct {
-	Columns []string
-	Rows    [][]string
-}
-
-// NewTable returns the table of a first row, which names the columns, and the others.
-func NewTable(columns []string, rows [][]string) (*Table, error) {
-	t := &Table{Columns: columns, Rows: rows}
-	switch {
-	case len(columns) == 0:
-		return nil, errors.New("there is no line of column names")
-	case len(columns) > maxColumns:
-		return nil, fmt.Errorf("there are more than %d columns", maxColumns)
-	case len(rows) > maxRows:
-		return nil, fmt.Errorf("there are more than %d rows", maxRows)
-	}
-	return t, nil
-}
-
 // NewFolder returns the folder at a path. now is the clock.
 func NewFolder(dir string, now func() time.Time) *Folder {
 	return &Folder{dir: dir, now: now, files: map[string]*file{}}
@@ -115,44 +61,13 @@ func NewFolder(dir string, now func() time.Time) *Folder {
 // lookEvery is how often a file is looked at.
 const lookEvery = time.Second
 
-// FindRows returns the rows of a list that have every word of the text, as they are
-// shown in the language, at most MaxShown of them, and how many there are. The rows of
-// a document are those of a file of its name: so a menu is tried without a server.
-func (f *Folder) FindRows(_ context.Context, l List, language, text string) (rows []string, found int, err error) {
-	name := l.File
+// Table returns the rows of a list. Those of a document are those of a file of its name: so a
+// menu is tried without a server.
+func (f *Folder) Table(_ context.Context, l List) (*Table, error) {
 	if l.Document != "" {
-		name = strings.TrimSuffix(path.Base(l.Document), path.Ext(l.Document)) + ".csv"
+		return f.table(strings.TrimSuffix(path.Base(l.Document), path.Ext(l.Document)) + ".csv")
 	}
-	t, err := f.table(name)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", name, err)
-	}
-	return t.find(l, language, text)
-}
-
-// find looks for the rows of a list in its table.
-func (t *Table) find(l List, language, text string) (rows []string, found int, err error) {
-	search, err := t.indexes(l.Search)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s%s: %w", l.File, l.Document, err)
-	}
-	names, err := Columns(l.Show[language])
-	if err != nil {
-		return nil, 0, err
-	}
-	if _, err := t.indexes(names); err != nil {
-		return nil, 0, fmt.Errorf("list %s%s: %w", l.File, l.Document, err)
-	}
-	wanted := words(text)
-	for _, row := range t.Rows {
-		if !matches(row, search, wanted) {
-			continue
-		}
-		if found++; found <= MaxShown {
-			rows = append(rows, t.show(row, l.Show[language]))
-		}
-	}
-	return rows, found, nil
+	return f.table(l.File)
 }
 
 // table returns the last good state of a file.
@@ -244,62 +159,4 @@ func readTable(in io.Reader) (*Table, error) {
 			rows = append(rows, row)
 		}
 	}
-}
-
-// indexes finds columns by their names.
-func (t *Table) indexes(names []string) ([]int, error) {
-	out := make([]int, 0, len(names))
-	for _, name := range names {
-		i := slices.Index(t.Columns, name)
-		if i < 0 {
-			return nil, fmt.Errorf("there is no column %q", name)
-		}
-		out = append(out, i)
-	}
-	return out, nil
-}
-
-// show writes a row. What is in a cell is data, and never read as a column's name.
-func (t *Table) show(row []string, text string) string {
-	var b strings.Builder
-	for {
-		before, rest, open := strings.Cut(text, "{{")
-		b.WriteString(before)
-		if !open {
-			return b.String()
-		}
-		name, after, _ := strings.Cut(rest, "}}")
-		if i := slices.Index(t.Columns, strings.TrimSpace(name)); i >= 0 && i < len(row) {
-			b.WriteString(strings.Join(strings.Fields(row[i]), " "))
-		}
-		text = after
-	}
-}
-
-func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	})
-}
-
-// matches reports whether every wanted word begins a word of the row.
-func matches(row []string, search []int, wanted []string) bool {
-	if len(wanted) == 0 {
-		return true
-	}
-	var all []string
-	if len(search) == 0 {
-		all = words(strings.Join(row, " "))
-	}
-	for _, i := range search {
-		if i < len(row) {
-			all = append(all, words(row[i])...)
-		}
-	}
-	for _, word := range wanted {
-		if !slices.ContainsFunc(all, func(has string) bool { return strings.HasPrefix(has, word) }) {
-			return false
-		}
-	}
-	return true
 }

@@ -200,6 +200,7 @@ func (c *checker) checkScreen(s *Screen) {
 	}
 	if s.Input != nil {
 		c.checkInput(s, path+".input", use)
+		c.checkRows(s, seen)
 	}
 	if s.End && (len(s.Options) > 0 || s.Input != nil || len(s.Back) > 0 || s.CanExit) {
 		c.report(path, "screen %q ends the session and still asks for an input", s.id)
@@ -305,8 +306,11 @@ func (c *checker) checkAction(a *Action) {
 	}
 	_, form := c.src.Forms[a.Form]
 	c.checkNamed(a, "form", a.Form, form, spec.Form, "keeps")
-	_, list := c.src.Lists[a.List]
+	l, list := c.src.Lists[a.List]
 	c.checkNamed(a, "list", a.List, list, spec.List, "reads")
+	if list && spec.Row && len(l.Take) == 0 {
+		c.report(path+".list", "nobody chooses from the list %q: it has no take", a.List)
+	}
 	_, hook := c.src.Webhooks[a.Webhook]
 	c.checkNamed(a, "webhook", a.Webhook, hook, spec.Webhook, "calls")
 	for _, outcome := range spec.Outcomes {

@@ -317,6 +317,8 @@ type ActionSpec struct {
 	Form bool
 	// List says that the action reads a list, which it must name.
 	List bool
+	// Row says that the action takes a row of the list, which was shown with numbers.
+	Row bool
 	// Webhook says that the action calls a webhook, which it must name.
 	Webhook bool
 }

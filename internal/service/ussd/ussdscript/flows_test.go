@@ -63,7 +63,7 @@ type ways struct {
 
 func (w *ways) add(t *testing.T, svc *ussd.Service) {
 	t.Helper()
-	g, err := svc.GraphWithCounts(t.Context(), 2)
+	g, err := svc.GraphWithCounts(t.Context(), "", 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ type Store interface {
 	SendDue(ctx context.Context, send func(ctx context.Context, m Message) (Sent, error)) error
 	// AskDue hands out incoming messages, and stores each reply as a message.
 	AskDue(ctx context.Context, ask func(ctx context.Context, in Incoming) (reply string, err error)) error
+	// Report notes what became of a message that was sent, and returns its kind; "" where there
+	// is none of that reference, or nothing new is said of it.
+	Report(ctx context.Context, r Report) (Kind, error)
 	// Totals adds up the messages since a time.
 	Totals(ctx context.Context, since time.Time) ([]Total, error)
 }
@@ -36,6 +39,8 @@ type Observer interface {
 	// Sent is one try at a message of a kind: sent, refused or failed.
 	Sent(kind Kind, result string, parts int, cost Cost, took time.Duration)
 	Received()
+	// Reported is one message of which the gateway said what became of it.
+	Reported(kind Kind, state State)
 }
 
 // Deps is what a Service needs.
@@ -82,6 +87,28 @@ func (s *Service) Receive(ctx context.Context, gateway, id, phone, text string) 
 	}
 	return nil
 }
+
+// Report notes what the gateway says of a message that it took. Of others, and of what is said
+// twice, nothing is kept.
+func (s *Service) Report(ctx context.Context, r Report) error {
+	if !plausibleID(r.Reference) {
+		return fault.New(fault.Invalid, "the report has no identifier of 1 to 100 letters and digits")
+	}
+	if !plausibleID(r.Why) || len(r.Why) > maxWhy {
+		r.Why = ""
+	}
+	kind, err := s.Store.Report(ctx, r)
+	if err != nil {
+		return fmt.Errorf("store report: %w", err)
+	}
+	if kind != "" {
+		s.Observer.Reported(kind, r.State)
+	}
+	return nil
+}
+
+// maxWhy bounds what a gateway says of a message that did not arrive.
+const maxWhy = 40
 
 // plausibleID bounds what reaches the database.
 func plausibleID(id string) bool {

@@ -137,11 +137,23 @@ type State string
 
 // The states of messages.
 const (
-	Waiting   State = "waiting"
-	Delivered State = "sent" // to the gateway
-	Failed    State = "failed"
-	Refused   State = "refused" // by a limit, or by the number
+	Waiting State = "waiting"
+	Taken   State = "sent" // by the gateway
+	Failed  State = "failed"
+	Refused State = "refused" // by a limit, or by the number
+	// What the gateway reports of a message that it took.
+	Delivered   State = "delivered"
+	Undelivered State = "undelivered"
 )
+
+// Report is what a gateway says later of a message that it took.
+type Report struct {
+	// Reference is what the gateway called the message when it took it.
+	Reference string
+	State     State // Delivered or Undelivered
+	// Why is a word or code of the gateway, and names no number.
+	Why string
+}
 
 // Total is what the messages of a kind came to, in one currency.
 type Total struct {

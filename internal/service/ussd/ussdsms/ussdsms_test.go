@@ -81,6 +81,7 @@ type nobody struct{}
 
 func (nobody) Sent(ussdsms.Kind, string, int, ussdsms.Cost, time.Duration) {}
 func (nobody) Received()                                                   {}
+func (nobody) Reported(ussdsms.Kind, ussdsms.State)                        {}
 
 func newService(d *desk) *ussdsms.Service {
 	return ussdsms.New(ussdsms.Deps{

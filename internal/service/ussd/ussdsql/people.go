@@ -271,7 +271,7 @@ func (s *Store) MoveAccount(ctx context.Context, phone string, limit int, by uss
 		if _, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET phone = $1, updated_ms = $2 WHERE id = $3`, phone, sqldb.MS(by.At), by.Account); err != nil {
 			return fmt.Errorf("move account: %w", err)
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET phone = $1 WHERE account = $2`, phone, by.Account); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET phone = $1 WHERE account = $2 AND phone <> ''`, phone, by.Account); err != nil {
 			return fmt.Errorf("move questions: %w", err)
 		}
 		if err := detach(ctx, tx, by); err != nil {

@@ -186,7 +186,7 @@ func TestSessionsExpireAndAreSwept(t *testing.T) {
 		if err := svc.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		steps, err := svc.Funnel(t.Context(), 1)
+		steps, err := svc.Funnel(t.Context(), "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,3 +64,35 @@ func (s *Store) tellAnswer(ctx context.Context, tx sqldb.Querier, id string, sta
 	}
 	return s.texts.AnswerIn(ctx, tx, id, phone, language, now)
 }
+
+// leftFor is for how long after it was left an answer is told of.
+const leftFor = 7 * 24 * time.Hour
+
+// TellLeft tells the telephones of accounts that an answer was left for them which nobody told
+// them of yet, and returns of how many, at most limit. Whoever left it may be a node that sends
+// no messages.
+func (s *Store) TellLeft(ctx context.Context, limit int, now time.Time) (told int, err error) {
+	left, err := sqldb.Strings(ctx, s.db.Read(), `SELECT q.id FROM ussd_questions q JOIN ussd_accounts a ON a.id = q.account
+		WHERE q.state = 1 AND q.phone = '' AND q.updated_ms > $1 ORDER BY q.id LIMIT $2`, sqldb.MS(now.Add(-leftFor)), limit)
+	if err != nil {
+		return 0, fmt.Errorf("look for answers that were left: %w", err)
+	}
+	for _, id := range left {
+		err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+			res, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET phone = (SELECT a.phone FROM ussd_accounts a WHERE a.id = ussd_questions.account)
+				WHERE id = $1 AND state = 1 AND phone = '' AND EXISTS (SELECT 1 FROM ussd_accounts a WHERE a.id = ussd_questions.account)`, id)
+			if err != nil {
+				return fmt.Errorf("note the telephone of an answer: %w", err)
+			}
+			if n, err := res.RowsAffected(); err != nil || n == 0 {
+				return err // read, or told of, a moment ago
+			}
+			told++
+			return s.tellAnswer(ctx, tx, id, ussdquestion.Answered, now)
+		})
+		if err != nil {
+			return told, err
+		}
+	}
+	return told, nil
+}

@@ -131,3 +131,47 @@ func TestFormsHaveReceipts(t *testing.T) {
 		}
 	})
 }
+
+// An answer that somebody else left is announced once, to the telephone that the account has
+// by then; one that was read, or whose account is gone, to nobody.
+func TestAnAnswerThatWasLeftIsAnnounced(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		x, now := &texts{}, time.Now()
+		plain := ussdsql.New(sqldbtest.Migrate(t, open(t), ussdsql.Migrations()))
+		store := plain.WithTexts(x)
+		svc := ussdtest.Service(t, store)
+		p := ussdtest.NewPhone(svc, alice, "s0")
+		id := register(t, p, pin)
+		leave := func(name string, at time.Time) {
+			t.Helper()
+			if err := plain.LeaveAnswer(t.Context(), ussdquestion.Question{
+				ID: name, Account: id, Language: "sw", Text: "When?", Answer: "Soon.", Created: at,
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tell := func(want int) {
+			t.Helper()
+			if n, err := store.TellLeft(t.Context(), 10, now); n != want || err != nil {
+				t.Errorf("%d were told of, want %d: %v", n, want, err)
+			}
+		}
+		tell(0)
+		leave("old", now.AddDate(0, 0, -8))
+		leave("one", now)
+		tell(1)
+		tell(0)
+		leave("one", now) // delivered again
+		tell(0)
+		leave("two", now)
+		people := ussdpeople.New(plain, ussdpeople.Config{Keys: ussdtest.Keys(t, ussdtest.Key)})
+		if err := people.Move(t.Context(), id, bob, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		tell(1)
+		if d := cmp.Diff([]string{"answer " + alice + " sw", "answer " + bob + " sw"}, x.said); d != "" {
+			t.Error(d)
+		}
+	})
+}

@@ -31,7 +31,7 @@ type Deps struct {
 // Messages is how many text messages of a kind came to a state.
 type Messages struct {
 	Kind     string `json:"kind" jsonschema:"code, answer, receipt or reply"`
-	State    string `json:"state" jsonschema:"waiting, sent (to the gateway), failed or refused (by a limit, or by the number)"`
+	State    string `json:"state" jsonschema:"waiting, sent (to the gateway), delivered or undelivered (as the gateway reports), failed or refused (by a limit, or by the number)"`
 	Messages int64  `json:"messages"`
 	Parts    int64  `json:"parts" jsonschema:"what networks charge for"`
 	Currency string `json:"currency,omitempty"`

@@ -34,8 +34,8 @@ func TestFiguresOfTelephones(t *testing.T) {
 		Totals: func(_ context.Context, from time.Time) ([]ussdsms.Total, error) {
 			since = from
 			return []ussdsms.Total{
-				{Kind: ussdsms.KindCode, State: ussdsms.Delivered, Currency: "KES", Messages: 3, Parts: 3, Micros: 2_400_000},
-				{Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 1, Parts: 2, Micros: 1_650_000},
+				{Kind: ussdsms.KindCode, State: ussdsms.Taken, Currency: "KES", Messages: 3, Parts: 3, Micros: 2_400_000},
+				{Kind: ussdsms.KindReply, State: ussdsms.Taken, Currency: "KES", Messages: 1, Parts: 2, Micros: 1_650_000},
 				{Kind: ussdsms.KindReply, State: ussdsms.Refused, Messages: 1, Parts: 1},
 			}, nil
 		},

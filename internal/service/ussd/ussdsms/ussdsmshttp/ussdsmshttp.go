@@ -60,6 +60,34 @@ type TwilioMessage struct {
 	Body       string `json:"Body"`
 }
 
+// AfricasTalkingReport is what Africa's Talking posts of a message that was sent, as a form.
+type AfricasTalkingReport struct {
+	ID     string `json:"id" jsonschema:"the gateway's identifier of the message"`
+	Status string `json:"status" jsonschema:"Success, Failed, Rejected, Expired, AbsentSubscriber, or a step before those"`
+	Reason string `json:"failureReason,omitempty"`
+}
+
+// TwilioReport is what Twilio posts of a message that was sent, as a form.
+type TwilioReport struct {
+	MessageSid    string `json:"MessageSid" jsonschema:"the gateway's identifier of the message"`
+	MessageStatus string `json:"MessageStatus" jsonschema:"delivered, undelivered, failed, or a step before those"`
+	ErrorCode     string `json:"ErrorCode,omitempty"`
+}
+
+// PathTwilioReports is where Twilio is asked to say what became of messages.
+const PathTwilioReports = "/api/sms/twilio/reports"
+
+// stateOf is what a gateway's word says of a message; "" is a step on its way.
+func stateOf(word string) ussdsms.State {
+	switch word {
+	case "Success", "delivered", "read":
+		return ussdsms.Delivered
+	case "Failed", "Rejected", "Expired", "AbsentSubscriber", "undelivered", "failed":
+		return ussdsms.Undelivered
+	}
+	return ""
+}
+
 type api struct{ Deps }
 
 // Surface returns the routes of gateways.
@@ -86,6 +114,20 @@ func Surface(d Deps) httpserver.Surface {
 				Status: http.StatusOK, Body: "", Media: "text/xml", Doc: "an empty TwiML document",
 			}}, refusals...), Handler: a.twilio,
 		},
+		{
+			Method: http.MethodPost, Pattern: "/api/sms/africastalking/reports", Summary: "Africa's Talking: what became of a text message",
+			Body: AfricasTalkingReport{}, Example: map[string]any{"id": "example-id", "status": "Success"},
+			Doc:     "Numbers in it are not kept.",
+			Params:  []httpserver.Param{{Name: "secret", In: "query", Required: true, Doc: "SMS_SECRET"}},
+			Replies: append([]httpserver.Reply{{Status: http.StatusOK}}, refusals...), Handler: a.africasTalkingReport,
+		},
+		{
+			Method: http.MethodPost, Pattern: PathTwilioReports, Summary: "Twilio: what became of a text message",
+			Body: TwilioReport{}, Example: map[string]any{"MessageSid": "example-id", "MessageStatus": "delivered"},
+			Doc:     "Numbers in it are not kept.",
+			Params:  []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
+			Replies: append([]httpserver.Reply{{Status: http.StatusOK}}, refusals...), Handler: a.twilioReport,
+		},
 	}
 	for i := range routes {
 		routes[i].Auth, routes[i].Tags, routes[i].MaxBody, routes[i].BodyMedia = httpserver.Public, []string{"USSD"}, maxBody,
@@ -103,15 +145,47 @@ var (
 // serves reports whether messages of the gateway are taken.
 func (a api) serves(gateway string) bool { return a.Service != nil && a.Gateway == gateway }
 
-func (a api) africasTalking(w http.ResponseWriter, r *http.Request) error {
+// fromAfricasTalking reads a form that knows the secret.
+func (a api) fromAfricasTalking(r *http.Request) (map[string]string, error) {
 	if !a.serves(ussdsmssend.AfricasTalking) || a.Secret == "" {
-		return errNoGateway
+		return nil, errNoGateway
 	}
 	given, want := sha256.Sum256([]byte(r.URL.Query().Get("secret"))), sha256.Sum256([]byte(a.Secret))
 	if subtle.ConstantTimeCompare(given[:], want[:]) != 1 {
-		return errForbidden
+		return nil, errForbidden
 	}
-	form, err := readForm(r)
+	return readForm(r)
+}
+
+func (a api) africasTalkingReport(w http.ResponseWriter, r *http.Request) error {
+	form, err := a.fromAfricasTalking(r)
+	if err != nil {
+		return err
+	}
+	return a.report(w, r, form["id"], form["status"], form["failureReason"])
+}
+
+func (a api) twilioReport(w http.ResponseWriter, r *http.Request) error {
+	form, err := a.fromTwilio(r)
+	if err != nil {
+		return err
+	}
+	return a.report(w, r, form["MessageSid"], form["MessageStatus"], form["ErrorCode"])
+}
+
+// report notes what became of a message. The steps before that say nothing new.
+func (a api) report(w http.ResponseWriter, r *http.Request, reference, word, why string) error {
+	if state := stateOf(word); state != "" {
+		if err := a.Service.Report(r.Context(), ussdsms.Report{Reference: reference, State: state, Why: why}); err != nil {
+			return err
+		}
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (a api) africasTalking(w http.ResponseWriter, r *http.Request) error {
+	form, err := a.fromAfricasTalking(r)
 	if err != nil {
 		return err
 	}
@@ -122,16 +196,25 @@ func (a api) africasTalking(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a api) twilio(w http.ResponseWriter, r *http.Request) error {
+// fromTwilio reads a form that Twilio signed.
+func (a api) fromTwilio(r *http.Request) (map[string]string, error) {
 	if !a.serves(ussdsmssend.Twilio) {
-		return errNoGateway
+		return nil, errNoGateway
 	}
 	form, err := readForm(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !signed(a.Token, httpserver.AbsoluteBase(r)+r.URL.RequestURI(), form, r.Header.Get("X-Twilio-Signature")) {
-		return errForbidden
+		return nil, errForbidden
+	}
+	return form, nil
+}
+
+func (a api) twilio(w http.ResponseWriter, r *http.Request) error {
+	form, err := a.fromTwilio(r)
+	if err != nil {
+		return err
 	}
 	if err := a.Service.Receive(r.Context(), a.Gateway, form["MessageSid"], form["From"], form["Body"]); err != nil {
 		return err

@@ -24,7 +24,13 @@ import (
 // box is a store that keeps what comes in.
 type box struct {
 	ussdsms.Store
-	got []ussdsms.Incoming
+	got      []ussdsms.Incoming
+	reported []ussdsms.Report
+}
+
+func (b *box) Report(_ context.Context, r ussdsms.Report) (ussdsms.Kind, error) {
+	b.reported = append(b.reported, r)
+	return ussdsms.KindCode, nil
 }
 
 func (b *box) Receive(_ context.Context, in ussdsms.Incoming) (bool, error) {
@@ -36,6 +42,7 @@ type nobody struct{}
 
 func (nobody) Sent(ussdsms.Kind, string, int, ussdsms.Cost, time.Duration) {}
 func (nobody) Received()                                                   {}
+func (nobody) Reported(ussdsms.Kind, ussdsms.State)                        {}
 
 type door struct {
 	*httpserver.Server
@@ -164,5 +171,64 @@ func TestAfricasTalkingKnowsTheSecret(t *testing.T) {
 		if status, _ := newDoor(t, deps).post(t, path+"?secret="+deps.Secret, body); status != http.StatusNotFound {
 			t.Errorf("%s: %d", name, status)
 		}
+	}
+}
+
+// Reports come from who proves to be the gateway, and tell of the end alone; nothing else of
+// them is kept.
+func TestGatewaysReport(t *testing.T) {
+	t.Parallel()
+	at := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secret: "a-word-that-both-know"})
+	const atPath, twPath = "/api/sms/africastalking/reports", "/api/sms/twilio/reports"
+	for _, body := range []string{
+		"id=ATXid_1&status=Sent&phoneNumber=%2B254700000001", "id=ATXid_1&status=Buffered", "id=ATXid_1&status=Success&phoneNumber=%2B254700000001&networkCode=63902",
+		"id=ATXid_2&status=Failed&failureReason=UserIsInactive", "id=ATXid_3&status=AbsentSubscriber&failureReason=call+%2B254700000001+later",
+	} {
+		if status, text := at.post(t, atPath+"?secret=a-word-that-both-know", body); status != http.StatusOK {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+	tw := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Token: "12345"})
+	for _, form := range []url.Values{
+		{"MessageSid": {"SM1"}, "MessageStatus": {"sent"}}, {"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}, "To": {"+254700000001"}},
+		{"MessageSid": {"SM2"}, "MessageStatus": {"undelivered"}, "ErrorCode": {"30003"}},
+	} {
+		if status, text := tw.post(t, twPath, form.Encode(), "X-Twilio-Signature", sign("12345", "https://castalia.example"+twPath, form)); status != http.StatusOK {
+			t.Errorf("%v: %d %s", form, status, text)
+		}
+	}
+	for _, got := range []struct{ is, want []ussdsms.Report }{
+		{at.box.reported, []ussdsms.Report{
+			{Reference: "ATXid_1", State: ussdsms.Delivered}, {Reference: "ATXid_2", State: ussdsms.Undelivered, Why: "UserIsInactive"},
+			{Reference: "ATXid_3", State: ussdsms.Undelivered},
+		}},
+		{tw.box.reported, []ussdsms.Report{
+			{Reference: "SM1", State: ussdsms.Delivered}, {Reference: "SM2", State: ussdsms.Undelivered, Why: "30003"},
+		}},
+	} {
+		if !slices.Equal(got.is, got.want) {
+			t.Errorf("%+v, want %+v", got.is, got.want)
+		}
+	}
+	form := url.Values{"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}}
+	for name, try := range map[string]func() (int, string){
+		"a wrong secret": func() (int, string) { return at.post(t, atPath+"?secret=a-word", "id=ATXid_1&status=Success") },
+		"a wrong signature": func() (int, string) {
+			return tw.post(t, twPath, form.Encode(), "X-Twilio-Signature", sign("1", "https://castalia.example"+twPath, form))
+		},
+		"of another address": func() (int, string) {
+			return tw.post(t, twPath, form.Encode(), "X-Twilio-Signature", sign("12345", "https://castalia.example/api/sms/twilio", form))
+		},
+		"another gateway":      func() (int, string) { return at.post(t, twPath, form.Encode()) },
+		"the other gateway":    func() (int, string) { return tw.post(t, atPath+"?secret=", "id=1&status=Success") },
+		"no name of a message": func() (int, string) { return at.post(t, atPath+"?secret=a-word-that-both-know", "status=Success") },
+	} {
+		status, _ := try()
+		if !slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusBadRequest}, status) {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	if len(at.box.reported) != 3 || len(tw.box.reported) != 2 || strings.Contains(at.log.String()+tw.log.String(), "25470000000") {
+		t.Errorf("%+v %+v\n%s%s", at.box.reported, tw.box.reported, at.log, tw.log)
 	}
 }

@@ -48,6 +48,8 @@ type Config struct {
 	// From is the sender: a number, a short code or a name; at Twilio also the SID of a
 	// messaging service. Empty is the gateway's default.
 	From string
+	// Reports is where Twilio says what became of a message; empty is nowhere.
+	Reports string
 	// Plain lets Base be plain HTTP: where private addresses are allowed.
 	Plain  bool
 	Client *http.Client
@@ -142,6 +144,9 @@ func (s *Sender) africasTalking(m ussdsms.Message) url.Values {
 
 func (s *Sender) twilio(m ussdsms.Message) url.Values {
 	form := url.Values{"To": {m.Phone}, "Body": {m.Text}, "From": {s.cfg.From}}
+	if s.cfg.Reports != "" {
+		form.Set("StatusCallback", s.cfg.Reports)
+	}
 	if strings.HasPrefix(s.cfg.From, "MG") {
 		form.Del("From")
 		form.Set("MessagingServiceSid", s.cfg.From)

@@ -79,6 +79,26 @@ func TestTwilioIsAskedInItsForm(t *testing.T) {
 	}
 }
 
+// Twilio is told where to report, and Africa's Talking, which knows it by itself, is not.
+func TestReportsHaveAnAddress(t *testing.T) {
+	t.Parallel()
+	const address = "https://castalia.example/api/sms/twilio/reports"
+	for kind, want := range map[string]string{ussdsmssend.Twilio: address, ussdsmssend.AfricasTalking: ""} {
+		web, seen := gateway(t, http.StatusCreated, `{}`)
+		s, err := ussdsmssend.New(ussdsmssend.Config{
+			Gateway: kind, Base: web.URL, Account: "acc", Key: "key", From: "2233", Plain: true,
+			Client: http.DefaultClient, Reports: address,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = s.Send(t.Context(), message) // what it was asked counts
+		if got := seen.Form.Get("StatusCallback"); got != want {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+}
+
 // What is tried again, what is not, and that nobody is named.
 func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()

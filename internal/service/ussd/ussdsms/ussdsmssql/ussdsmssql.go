@@ -209,7 +209,7 @@ func (s *Store) SendDue(ctx context.Context,
 			return queue.Outcome{}, err
 		}
 		_, final := errors.AsType[*ussdsms.RefusedError](err)
-		why, state := "", ussdsms.Delivered
+		why, state := "", ussdsms.Taken
 		switch {
 		case err == nil:
 			if sent.Cost.Currency == "" {
@@ -228,6 +228,20 @@ func (s *Store) SendDue(ctx context.Context,
 			return s.settle(ctx, tx, m.ID, state, sent, why, s.cfg.Now())
 		}}, nil
 	})
+}
+
+// Report implements ussdsms.Store. What arrived has arrived: no later report takes that back.
+func (s *Store) Report(ctx context.Context, r ussdsms.Report) (kind ussdsms.Kind, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		kind = ""
+		err := tx.QueryRowContext(ctx, `UPDATE ussd_sms SET state = $1, error = $2 WHERE reference = $3 AND reference <> '' AND state IN ($4, $5) AND state <> $1
+			RETURNING kind`, string(r.State), r.Why, r.Reference, string(ussdsms.Taken), string(ussdsms.Undelivered)).Scan(&kind)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return wrap("note a report", err)
+	})
+	return kind, err
 }
 
 // message reads a message that waits, with its text sealed.

@@ -123,7 +123,7 @@ func TestMessagesAreSentOnce(t *testing.T) {
 			f.t.Error(d)
 		}
 		want := []ussdsms.Total{{
-			Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 1, Parts: 2, Micros: 800_000,
+			Kind: ussdsms.KindReply, State: ussdsms.Taken, Currency: "KES", Messages: 1, Parts: 2, Micros: 800_000,
 		}}
 		if d := cmp.Diff(want, f.totals()); d != "" {
 			f.t.Error(d)
@@ -165,7 +165,7 @@ func TestWhatComesOfTries(t *testing.T) {
 		f.drain(func(ussdsms.Message) (ussdsms.Sent, error) { return ussdsms.Sent{}, nil })
 		want := []ussdsms.Total{
 			{Kind: ussdsms.KindReply, State: ussdsms.Failed, Messages: 2, Parts: 2},
-			{Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "USD", Messages: 1, Parts: 2, Micros: 20_000},
+			{Kind: ussdsms.KindReply, State: ussdsms.Taken, Currency: "USD", Messages: 1, Parts: 2, Micros: 20_000},
 		}
 		if d := cmp.Diff(want, f.totals()); d != "" {
 			f.t.Error(d)
@@ -338,6 +338,45 @@ func TestLostKeys(t *testing.T) {
 		}
 		if got := f.totals(); len(got) != 1 || got[0].State != ussdsms.Failed {
 			f.t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A report is of a message that the gateway took, counts once, and takes nothing back that
+// arrived; what it cost stays.
+func TestReportsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(f fixture) {
+		for _, id := range []string{"a", "b", "c"} {
+			f.tell(message(id, number, "Hello"))
+		}
+		f.drain(func(m ussdsms.Message) (ussdsms.Sent, error) {
+			if m.ID == "c" {
+				return ussdsms.Sent{}, nil // taken, and nobody knows under which name
+			}
+			return ussdsms.Sent{Reference: "ref-" + m.ID, Parts: 1, Cost: ussdsms.Cost{Micros: 800_000, Currency: "KES"}}, nil
+		})
+		for _, step := range []struct {
+			reference string
+			state     ussdsms.State
+			want      ussdsms.Kind
+		}{
+			{"ref-a", ussdsms.Delivered, ussdsms.KindReply}, {"ref-a", ussdsms.Delivered, ""}, {"ref-a", ussdsms.Undelivered, ""},
+			{"ref-b", ussdsms.Undelivered, ussdsms.KindReply}, {"ref-b", ussdsms.Undelivered, ""},
+			{"ref-b", ussdsms.Delivered, ussdsms.KindReply},
+			{"ref-x", ussdsms.Delivered, ""}, {"", ussdsms.Delivered, ""},
+		} {
+			kind, err := f.Report(f.t.Context(), ussdsms.Report{Reference: step.reference, State: step.state})
+			if kind != step.want || err != nil {
+				f.t.Errorf("%+v: %q %v", step, kind, err)
+			}
+		}
+		want := []ussdsms.Total{
+			{Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 2, Parts: 2, Micros: 1_600_000},
+			{Kind: ussdsms.KindReply, State: ussdsms.Taken, Messages: 1, Parts: 1},
+		}
+		if d := cmp.Diff(want, f.totals()); d != "" {
+			f.t.Error(d)
 		}
 	})
 }
