@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/app"
@@ -51,9 +50,7 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	if err != nil {
 		return err
 	}
-	if err := preferHTTPS(&settings.Server, given); err != nil {
-		return err
-	}
+	preferHTTPS(&settings.Server, given)
 	if s.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
@@ -87,29 +84,13 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 }
 
 // preferHTTPS fills in what follows from HTTPS_DOMAINS where nobody says otherwise: the port
-// that browsers try first leads to HTTPS, and links name the first domain.
-func preferHTTPS(s *config.Server, given []config.Setting) error {
-	if len(s.HTTPSDomains) == 0 {
-		return nil
-	}
+// that browsers try first leads to HTTPS.
+func preferHTTPS(s *config.Server, given []config.Setting) {
 	for _, one := range given {
-		if one.Name == "PORT" && one.Source == config.FromDefault {
+		if one.Name == "PORT" && one.Source == config.FromDefault && len(s.HTTPSDomains) > 0 {
 			s.Port = 80
 		}
 	}
-	if s.PublicURL.Given() {
-		return nil
-	}
-	return s.PublicURL.UnmarshalText([]byte(secureBase(*s)))
-}
-
-// secureBase is the address of the first domain.
-func secureBase(s config.Server) string {
-	base := "https://" + s.HTTPSDomains[0]
-	if s.HTTPSPort != 443 {
-		base += ":" + strconv.Itoa(s.HTTPSPort)
-	}
-	return base
 }
 
 // printBanner says where everything is, for the person who just started it. Of
@@ -119,9 +100,9 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 	if !colour {
 		bold, dim, off = "", "", ""
 	}
-	base := "http://" + reachable(program.Addr())
-	if len(settings.Server.HTTPSDomains) > 0 {
-		base = secureBase(settings.Server)
+	base := program.Secure()
+	if base == "" {
+		base = "http://" + reachable(program.Addr())
 	}
 	records, objects, hints := "SQLite in "+settings.Storage.Data, "files in "+settings.Storage.Data, "in process"
 	if settings.Storage.Database.Given() {
