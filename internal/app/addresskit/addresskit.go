@@ -5,6 +5,8 @@
 // for a restart: links and the names of certificates follow the document within a second, the port
 // of HTTPS is opened and closed by a start alone. A document of operators keeps no program from
 // starting: where the port cannot be opened, the program serves without it and says so.
+//
+// Decision: ADR 0295.
 package addresskit
 
 import (
