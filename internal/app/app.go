@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/app/addresskit"
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/inspect"
 	"github.com/castalia-org/castalia/internal/app/keyring"
@@ -33,7 +34,6 @@ type App struct {
 	server *httpserver.Server
 	limits limits
 	gateways
-	certificates
 	inspected inspect.Deps // what operators may look at, once it is built
 
 	identity  *identity.Service
@@ -43,6 +43,7 @@ type App struct {
 	pages     wordshttp.Speaker // in which language pages are
 	faces     appkeyhttp.Face   // how routes for other programs let them in
 	documents operatorDocs
+	address   addresskit.Desk  // where people reach it
 	cold      *coldstore.Store // conversations that nobody used for long
 
 	started time.Time

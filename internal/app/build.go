@@ -60,7 +60,11 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("build identity: %w", err)
 	}
-	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
+	https, err := a.buildHTTPS(ctx)
+	if err != nil {
+		return err
+	}
+	a.parts = append(a.parts, who, documents, a.buildInspect(), https)
 	if a.cold, err = retaining.NewCold(a.res.db, a.res.blobs, &a.opt.Settings, a.opt.Log); err != nil {
 		return err
 	}
@@ -145,7 +149,7 @@ func (a *App) buildServices(ctx context.Context, hooks *webhooks.Webhooks) (err 
 	if files != nil {
 		a.parts = append(a.parts, part{name: "agents", surfaces: []httpserver.Surface{files.agents(talking)}})
 	}
-	a.parts = append(a.parts, part{name: "people", surfaces: []httpserver.Surface{a.peopleSurface(files, talking)}})
+	a.parts = append(a.parts, part{name: "people", surfaces: a.peopleSurface(files, talking)})
 	if a.serves("ussd") {
 		telephone, err := a.buildUSSD(talking, queries, files, hooks)
 		if err != nil {

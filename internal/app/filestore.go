@@ -63,13 +63,13 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 		knowledge: know, service: svc, folders: folders,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
 			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files),
-			CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Looks: a.opt.Documents,
+			CORS: contenthttp.CORS(a.origins()), Looks: a.opt.Documents,
 		}),
 	}
 	agents := filestoremcp.Deps{
 		Folders: folders, Authenticate: a.authenticated(identity.MCP), CORS: contenthttp.CORS(a.origins()),
 		BehindProxy: a.opt.Settings.Server.TrustProxy,
-		BaseURL:     a.opt.Settings.Server.PublicURL.Reveal(), Version: a.opt.Version, More: know.Tools,
+		Version:     a.opt.Version, More: know.Tools,
 	}
 	p.mcp = filestoremcp.Surface(svc, agents)
 	p.agents = func(o *oraclePart) httpserver.Surface {
@@ -87,7 +87,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 				Security: appkeyhttp.Schemes(),
 			}),
 			plainlinkhttp.Surface(svc, plainlinkhttp.Deps{
-				Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing, Pages: a.pages,
+				Folders: folders, Admit: a.standing, Pages: a.pages,
 			}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
 				Blocks: blockstore.New(svc, records), Authenticate: a.faces.WrapKeys(appkey.Files, a.authenticated(identity.Files)),
 				CORS: contenthttp.CORS(a.origins()),

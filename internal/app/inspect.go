@@ -12,7 +12,7 @@ import (
 func (a *App) buildInspect() part {
 	a.inspected = inspect.Deps{
 		Node: a.res.node, Settings: a.opt.Given, Documents: a.documents.shelf.States, Recent: a.opt.Recent,
-		Trail: audit.New(a.res.db), Log: a.opt.Log,
+		Stored: a.address.Stored, Trail: audit.New(a.res.db), Log: a.opt.Log,
 	}
 	return part{name: "inspect", surfaces: []httpserver.Surface{inspect.Surface(a.inspected)}}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/app/addresskit"
 	"github.com/castalia-org/castalia/internal/app/archiving"
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/doorkit"
@@ -41,6 +42,7 @@ type operatorDocs struct {
 	plugins  *operatordoc.Document[pluginconf.Values]
 	backups  *operatordoc.Document[backup.Schedule]
 	access   *operatordoc.Document[membership.Mode]
+	address  addresskit.Desk
 	shelf    *operatordoc.Shelf
 }
 
@@ -48,9 +50,13 @@ type operatorDocs struct {
 // runs, and reads what is stored of them.
 func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, operatorDocs, error) {
 	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
+	reached, err := addresskit.AtStart(ctx, r.db, opt.Settings.Server)
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
 	d, err := oracledocs.Put(shelf, oracledocs.Deps{
 		Settings: opt.Settings.Oracle, Calls: opt.Settings.Calls, SealKey: opt.Settings.Identity.OracleKey,
-		Getenv: opt.Getenv, Guides: docs.Guides, Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
+		Getenv: opt.Getenv, Guides: docs.Guides, Home: reached.Base(), Log: opt.Log, Now: r.now,
 	})
 	if err != nil {
 		return nil, operatorDocs{}, err
@@ -91,7 +97,12 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, access, shelf}, shelf.Load(ctx)
+	where, err := operatordoc.Put(shelf, addresskit.Document(opt.Settings.Server))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	address := addresskit.Desk{Now: where, Started: reached, Clock: r.now}
+	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, access, address, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.
@@ -100,7 +111,7 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	a.documents, a.access.Document = d, d.access
+	a.documents, a.access.Document, a.address = d, d.access, d.address
 	author := func(r *http.Request) string { return httpserver.OperatorOf(r.Context()).Name }
 	out := part{
 		name: "operator documents",

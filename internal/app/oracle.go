@@ -85,7 +85,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), FaceSecurity: appkeyhttp.Schemes(),
 		CORS: a.openCORS(), Public: public,
-		AgentWait: a.opt.Settings.Oracle.AgentWait, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
+		AgentWait: a.opt.Settings.Oracle.AgentWait, BaseURL: a.publicURL(),
 		Measures: a.measures(), Budgets: a.keys, Admit: a.standing, Guesses: a.callerLimits(),
 		SealKey:     a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },

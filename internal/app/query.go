@@ -44,7 +44,8 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	p := &queryPart{part: part{name: "query", workers: map[string]func(context.Context) error{}}}
 	if len(chains) == 0 {
 		local, err := localchain.New(ctx, localchain.Config{
-			Seed: filepath.Join(a.opt.Settings.Storage.Data, localchain.SeedFile), Oracle: a.ownOracle(), Logger: a.opt.Log,
+			Seed:   filepath.Join(a.opt.Settings.Storage.Data, localchain.SeedFile),
+			Oracle: a.ownOracle(a.publicURL()), Logger: a.opt.Log,
 		})
 		if err != nil {
 			return nil, err
@@ -91,9 +92,9 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 
 // ownOracle is this program's oracle as the embedded chain shows it: where clients
 // reach it, or else where other nodes do.
-func (a *App) ownOracle() localchain.Oracle {
+func (a *App) ownOracle(public string) localchain.Oracle {
 	s := a.opt.Settings
-	base := strings.TrimSuffix(cmp.Or(s.Server.PublicURL.Reveal(), s.Server.NodeURL.Reveal()), "/")
+	base := strings.TrimSuffix(cmp.Or(public, s.Server.NodeURL.Reveal()), "/")
 	if base == "" {
 		_, port, _ := net.SplitHostPort(a.Addr()) // what was taken: PORT may be 0
 		base = "http://localhost:" + port

@@ -1,13 +1,10 @@
 package app
 
 import (
-	"context"
 	"net"
 	"net/netip"
 	"strconv"
 
-	"github.com/castalia-org/castalia/internal/app/autohttps"
-	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
@@ -25,43 +22,18 @@ func (a *App) newServer() (*httpserver.Server, error) {
 	}
 	a.limits = newLimits(s, a.opt.Settings.Identity, a.opt.Settings.USSD.GatewayCIDRs)
 	a.limits.measure(a.res.metrics)
-	cfg := httpserver.Config{
+	server, err := httpserver.New(httpserver.Config{
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
-		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(),
+		Proxies: a.proxies(), PublicURL: a.publicURL, OperatorToken: s.OperatorToken.Reveal(),
 		LocalOperator: ownMachine(s), SignedOperator: a.signedOperator, Audit: a.recordAct, FailedAuth: a.limits.operator,
 		Limits:   a.limits.classes,
 		CORS:     a.openCORS(),
 		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
-	}
-	if len(s.HTTPSDomains) > 0 {
-		if a.https, err = autohttps.New(autohttps.Config{
-			Domains: s.HTTPSDomains, Email: s.ACMEEmail, Directory: s.ACMEDirectory.Reveal(), CAFile: s.ACMECAFile,
-			Port: s.HTTPSPort, Key: a.opt.Settings.Identity.OracleKey, Log: a.opt.Log,
-		}); err != nil {
-			return nil, err
-		}
-		cfg.TLS, cfg.TLSAddr, cfg.Plain = a.https.TLS(), net.JoinHostPort(s.Host, strconv.Itoa(s.HTTPSPort)), a.https.Plain
-	}
-	server, err := httpserver.New(cfg)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return server, server.Mount(a.docs(server))
-}
-
-// certificates are what the program has for HTTPS by itself: nil without HTTPS_DOMAINS.
-type certificates struct{ https *autohttps.HTTPS }
-
-// httpsPart keeps the certificates, where the program has them by itself.
-func (a *App) httpsPart() []part {
-	if a.https == nil {
-		return nil
-	}
-	a.https.Use(a.res.db, a.res.leases)
-	return []part{{
-		name: "https", workers: map[string]func(context.Context) error{"certificates": a.https.Run},
-		causes: &causes.Part{Name: "https", Look: a.https.Troubles},
-	}}
 }
 
 // docs is the documentation of what a server has mounted.

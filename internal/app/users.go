@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/app/owing"
 	"github.com/castalia-org/castalia/internal/app/people"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/queue"
@@ -15,7 +16,7 @@ import (
 )
 
 // peopleSurface lets operators look after people.
-func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Surface {
+func (a *App) peopleSurface(files *filesPart, talking *oraclePart) []httpserver.Surface {
 	keep := people.Services{
 		DB: a.res.db, Identity: a.identity, Keys: a.keys, Webhooks: webhooksql.New(a.res.db, queue.Config{}),
 		Serves: a.serves, Now: a.res.now, Log: a.opt.Log,
@@ -27,13 +28,18 @@ func (a *App) peopleSurface(files *filesPart, talking *oraclePart) httpserver.Su
 		keep.Chats, keep.Plugins = talking.chats, talking.plugins
 		keep.Calls, keep.Missing, keep.Archived = oraclesql.New(a.res.db).CallsAfter, a.cold.Missing, a.cold.Has
 	}
-	return people.Surface(people.Deps{
+	who := people.Deps{
 		Book: a.access.book, Announce: a.access.door.Announce, Lists: people.Stored(a.res.db, a.serves),
 		Service: a.identity.DID(), RoleOf: a.roles.book.Held, PersonOf: a.identity.PersonOf, Settles: 3 * time.Second,
 		Quotas: a.access.quotas, Usual: a.usual, Used: people.Counted(a.res.db, a.serves, a.res.now),
 		Holdings: keep.Holdings(), Elsewhere: keep.Elsewhere, Export: keep.Export,
 		Log: a.opt.Log,
-	})
+	}
+	owed := owing.Deps{People: who.Page}
+	if talking != nil {
+		owed.Use(talking.plugins.Loaded())
+	}
+	return []httpserver.Surface{people.Surface(who), owing.Surface(owed)}
 }
 
 // measures are the oracle's part of the allowances.

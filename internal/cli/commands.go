@@ -2,10 +2,12 @@ package cli
 
 import (
 	"github.com/castalia-org/castalia/internal/cli/backupcli"
+	"github.com/castalia-org/castalia/internal/cli/doccli"
 	"github.com/castalia-org/castalia/internal/cli/fscli"
 	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
 	"github.com/castalia-org/castalia/internal/cli/mcpcli"
+	"github.com/castalia-org/castalia/internal/cli/owecli"
 	"github.com/castalia-org/castalia/internal/cli/peoplecli"
 	"github.com/castalia-org/castalia/internal/cli/plugincli"
 	"github.com/castalia-org/castalia/internal/cli/shipcli"
@@ -32,12 +34,15 @@ func commands() []command {
 		dialCommand(),
 		menuCommand(),
 		{name: "ussd", args: ussdcli.Usage, summary: ussdcli.Summary, run: ussdcli.Run},
-		accessCommand(),
+		{name: "access", args: doccli.AccessUsage, summary: doccli.AccessSummary, run: onDocuments(doccli.RunAccess)},
+		{name: "address", args: doccli.AddressUsage, summary: doccli.AddressSummary, run: doccli.RunAddress},
+		{name: "models", args: doccli.ModelsUsage, summary: doccli.ModelsSummary, run: doccli.RunModels},
 		membersCommand(),
 		inviteCommand(),
 		{name: "people", args: peoplecli.Usage, summary: peoplecli.Summary, run: peoplecli.Run},
-		operatorCommand(),
+		{name: "operator", args: doccli.OperatorUsage, summary: doccli.OperatorSummary, run: onDocuments(doccli.RunOperator)},
 		operatorsCommand(),
+		{name: "claims", args: owecli.Usage, summary: owecli.Summary, run: owecli.Run},
 		{name: "plugins", args: plugincli.Usage, summary: plugincli.Summary, run: runPlugins},
 		setupLinkCommand(),
 		usageCommand(),

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/app"
@@ -39,9 +38,7 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	if err != nil {
 		return err
 	}
-	if err := preferHTTPS(&settings.Server, given); err != nil {
-		return err
-	}
+	preferHTTPS(&settings.Server, given)
 	goruntime.Serve(s.Getenv)
 	recent := &telemetry.Recent{}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{
@@ -70,29 +67,13 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 }
 
 // preferHTTPS fills in what follows from HTTPS_DOMAINS where nobody says otherwise: the port
-// that browsers try first leads to HTTPS, and links name the first domain.
-func preferHTTPS(s *config.Server, given []config.Setting) error {
-	if len(s.HTTPSDomains) == 0 {
-		return nil
-	}
+// that browsers try first leads to HTTPS.
+func preferHTTPS(s *config.Server, given []config.Setting) {
 	for _, one := range given {
-		if one.Name == "PORT" && one.Source == config.FromDefault {
+		if one.Name == "PORT" && one.Source == config.FromDefault && len(s.HTTPSDomains) > 0 {
 			s.Port = 80
 		}
 	}
-	if s.PublicURL.Given() {
-		return nil
-	}
-	return s.PublicURL.UnmarshalText([]byte(secureBase(*s)))
-}
-
-// secureBase is the address of the first domain.
-func secureBase(s config.Server) string {
-	base := "https://" + s.HTTPSDomains[0]
-	if s.HTTPSPort != 443 {
-		base += ":" + strconv.Itoa(s.HTTPSPort)
-	}
-	return base
 }
 
 // printBanner says where everything is, for the person who just started it. Of
@@ -102,9 +83,9 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 	if !colour {
 		bold, dim, off = "", "", ""
 	}
-	base := "http://" + reachable(program.Addr())
-	if len(settings.Server.HTTPSDomains) > 0 {
-		base = secureBase(settings.Server)
+	base := program.Secure()
+	if base == "" {
+		base = "http://" + reachable(program.Addr())
 	}
 	records, objects, hints := "SQLite in "+settings.Storage.Data, "files in "+settings.Storage.Data, "in process"
 	if settings.Storage.Database.Given() {

@@ -46,15 +46,20 @@ const (
 	// renews none by that: timers do, a third of their life before they end.
 	lookInterval = time.Hour
 	requestLimit = 30 * time.Second
-	maxDomains   = 20
+	// lookNames is how soon a name that operators added is asked for.
+	lookNames = time.Second
 )
+
+// MaxNames is how many names a deployment may have.
+const MaxNames = 20
 
 // errNotHeld says that another node of the fleet has the lease.
 var errNotHeld = errors.New("another node gets the certificates")
 
 // Config is what a deployment wants.
 type Config struct {
-	Domains []string
+	// Names are the names that are served, now: at most MaxNames, which CheckNames let through.
+	Names func() []string
 	// Email is told to the authority, for its warnings.
 	Email string
 	// Directory is the authority's; empty is Let's Encrypt.
@@ -84,16 +89,38 @@ type HTTPS struct {
 
 var domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$`)
 
-// New checks what is wanted. Use must be called before anything is served.
-func New(cfg Config) (*HTTPS, error) {
-	if len(cfg.Domains) > maxDomains {
-		return nil, fmt.Errorf("HTTPS_DOMAINS: %d names are too many: at most %d", len(cfg.Domains), maxDomains)
+// CheckNames says what is wrong with the names of a deployment.
+func CheckNames(names []string) error {
+	if len(names) > MaxNames {
+		return fmt.Errorf("%d names are too many: at most %d", len(names), MaxNames)
 	}
-	for _, d := range cfg.Domains {
-		if !domainForm.MatchString(d) || len(d) > 253 {
-			return nil, fmt.Errorf("HTTPS_DOMAINS: given %q, allowed is a comma list of names such as oracle.example.org, in lower case and without *", d)
+	for i, name := range names {
+		if !domainForm.MatchString(name) || len(name) > 253 {
+			return fmt.Errorf("given %.300q, allowed are names such as oracle.example.org, in lower case and without *", name)
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("given %q twice", name)
 		}
 	}
+	return nil
+}
+
+// private are the ends of names that no authority vouches for: they lead somewhere within a
+// house or nowhere (RFC 6761, RFC 6762, RFC 8375, RFC 9476).
+var private = []string{"local", "localhost", "internal", "intranet", "lan", "home", "corp", "private", "test", "invalid", "example", "onion", "alt", "arpa"}
+
+// CheckPublic says which name no certificate will ever be got for.
+func CheckPublic(names []string) error {
+	for _, name := range names {
+		if end := name[strings.LastIndexByte(name, '.')+1:]; slices.Contains(private, end) {
+			return fmt.Errorf("given %q, allowed are names that everybody can look up: nobody gives out certificates below .%s", name, end)
+		}
+	}
+	return nil
+}
+
+// New checks what is wanted. Use must be called before anything is served.
+func New(cfg Config) (*HTTPS, error) {
 	h := &HTTPS{cfg: cfg, known: map[string]bool{}, troubles: map[string]*trouble.Trouble{}}
 	transport, err := h.transport()
 	if err != nil {
@@ -101,7 +128,7 @@ func New(cfg Config) (*HTTPS, error) {
 	}
 	h.cache = &cache{seal: sealing.Sealer{Key: cfg.Key, Purpose: "https"}, held: h.holds}
 	h.manager = &autocert.Manager{
-		Prompt: autocert.AcceptTOS, Cache: h.cache, HostPolicy: autocert.HostWhitelist(cfg.Domains...), Email: cfg.Email,
+		Prompt: autocert.AcceptTOS, Cache: h.cache, HostPolicy: h.admits, Email: cfg.Email,
 		Client: &acme.Client{
 			DirectoryURL: cfg.Directory,
 			HTTPClient:   &http.Client{Transport: transport, Timeout: requestLimit}, UserAgent: "castalia",
@@ -113,6 +140,14 @@ func New(cfg Config) (*HTTPS, error) {
 
 // Use hands in what was opened after the settings were read.
 func (h *HTTPS) Use(db *sqldb.DB, leases *lease.Keeper) { h.cache.db, h.leases = db, leases }
+
+// admits is the manager's question whether a name is ours, now.
+func (h *HTTPS) admits(_ context.Context, name string) error {
+	if !slices.Contains(h.cfg.Names(), name) {
+		return fmt.Errorf("%.100q is none of the names of this deployment", name)
+	}
+	return nil
+}
 
 // TLS is how connections are encrypted: HTTP/2 where the client speaks it.
 func (h *HTTPS) TLS() *tls.Config {
@@ -134,7 +169,7 @@ func (h *HTTPS) holds() (lease.Lease, bool) {
 // up the few failures that it allows.
 func (h *HTTPS) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
-	if !slices.Contains(h.cfg.Domains, name) {
+	if !slices.Contains(h.cfg.Names(), name) {
 		return nil, fmt.Errorf("no certificate for %.100q here", name)
 	}
 	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) {
@@ -230,7 +265,8 @@ func (h *HTTPS) keep(ctx context.Context) error {
 	for {
 		wait := lookInterval
 		var failed bool
-		for _, name := range h.cfg.Domains {
+		names := h.cfg.Names()
+		for _, name := range names {
 			err := h.order(ctx, name)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -246,10 +282,27 @@ func (h *HTTPS) keep(ctx context.Context) error {
 		if !failed {
 			retry = firstRetry
 		}
-		if err := pace.Sleep(ctx, wait); err != nil {
+		changed, err := h.rest(ctx, wait, names)
+		if err != nil {
 			return err
 		}
+		if changed {
+			retry = firstRetry
+		}
 	}
+}
+
+// rest waits, and not longer than until there are other names.
+func (h *HTTPS) rest(ctx context.Context, wait time.Duration, names []string) (changed bool, err error) {
+	for left := wait; left > 0; left -= lookNames {
+		if err := pace.Sleep(ctx, min(left, lookNames)); err != nil {
+			return false, err
+		}
+		if !slices.Equal(names, h.cfg.Names()) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // order has the manager find or get the certificate for a name. The manager takes no
@@ -277,12 +330,40 @@ func (h *HTTPS) note(name string, err error) {
 	}
 }
 
+// Name is how a name of the deployment is served.
+type Name struct {
+	Name string `json:"name"`
+	// Ready says that there is a certificate for it, which is good now.
+	Ready bool `json:"ready"`
+	// Problem is why this node could not get one.
+	Problem string `json:"problem,omitempty"`
+}
+
+// States says for which names there are certificates.
+func (h *HTTPS) States(ctx context.Context, now time.Time) ([]Name, error) {
+	out := []Name{}
+	for _, name := range h.cfg.Names() {
+		err := h.cache.holds(ctx, name, now)
+		if err != nil && !errors.Is(err, autocert.ErrCacheMiss) {
+			return nil, err
+		}
+		one := Name{Name: name, Ready: err == nil}
+		h.mu.Lock()
+		if why := h.troubles[name]; why != nil && !one.Ready {
+			one.Problem = why.Error()
+		}
+		h.mu.Unlock()
+		out = append(out, one)
+	}
+	return out, nil
+}
+
 // Troubles says which names have no certificate, and why.
 func (h *HTTPS) Troubles(context.Context) []*trouble.Trouble {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []*trouble.Trouble
-	for _, name := range h.cfg.Domains {
+	for _, name := range h.cfg.Names() {
 		if why := h.troubles[name]; why != nil {
 			out = append(out, why)
 		}

@@ -30,8 +30,11 @@ func (h *HTTPS) Plain(w http.ResponseWriter, r *http.Request) bool {
 		host = name
 	}
 	host = strings.TrimSuffix(host, ".")
-	ours := slices.Contains(h.cfg.Domains, host)
+	names := h.cfg.Names()
+	ours := slices.Contains(names, host)
 	switch {
+	case len(names) == 0: // operators took the last one away: the port stays until the next start
+		return false
 	case ours && strings.HasPrefix(r.URL.Path, challenges):
 		named := *r
 		named.Host = host // the manager compares it as it is
@@ -53,7 +56,7 @@ func (h *HTTPS) Plain(w http.ResponseWriter, r *http.Request) bool {
 	case isPrivate(r.RemoteAddr):
 		return false
 	}
-	http.Error(w, "This is served by HTTPS at "+h.cfg.Domains[0]+".", http.StatusMisdirectedRequest)
+	http.Error(w, "This is served by HTTPS at "+names[0]+".", http.StatusMisdirectedRequest)
 	return true
 }
 

@@ -42,9 +42,11 @@ type Deps struct {
 	Settings []config.Setting
 	// Documents are what changes while the program runs.
 	Documents func() []operatordoc.State
-	Recent    *telemetry.Recent // nil remembers nothing
-	Trail     *audit.Trail
-	Log       *slog.Logger
+	// Stored is what operators stored in a document in place of a setting; nil knows of none.
+	Stored func(setting string) (value string, ok bool)
+	Recent *telemetry.Recent // nil remembers nothing
+	Trail  *audit.Trail
+	Log    *slog.Logger
 }
 
 // Setting is a setting as operators see it.
@@ -56,8 +58,11 @@ type Setting struct {
 	Default string `json:"default,omitempty"`
 	Secret  bool   `json:"secret,omitempty"`
 	// Restart says that a change counts after a restart. It does for every setting.
-	Restart bool   `json:"restart"`
-	Doc     string `json:"doc"`
+	Restart bool `json:"restart"`
+	// Document names what operators change in place of the setting while the program runs; where
+	// Source is database, Value comes from there.
+	Document string `json:"document,omitempty"`
+	Doc      string `json:"doc"`
 }
 
 // Document is a document that changes while the program runs.
@@ -181,13 +186,27 @@ func visible(path string) string {
 
 func (d Deps) settings(w http.ResponseWriter, _ *http.Request) error {
 	body := Settings{Node: d.Node, Settings: make([]Setting, len(d.Settings)), Documents: []Document{}}
-	for i, s := range d.Settings {
-		body.Settings[i] = Setting{
-			Part: s.Part, Name: s.Name, Value: s.Value, Source: string(s.Source), Default: s.Default,
-			Secret: s.Secret, Restart: true, Doc: s.Doc,
+	documents, ruled := d.Documents(), map[string]string{}
+	for _, doc := range documents {
+		for _, variable := range []string{doc.Variable, doc.FileVariable} {
+			for name := range strings.SplitSeq(variable, ", ") {
+				ruled[name] = doc.Name
+			}
 		}
 	}
-	for _, doc := range d.Documents() {
+	for i, s := range d.Settings {
+		one := Setting{
+			Part: s.Part, Name: s.Name, Value: s.Value, Source: string(s.Source), Default: s.Default,
+			Secret: s.Secret, Restart: true, Document: ruled[s.Name], Doc: s.Doc,
+		}
+		if one.Document != "" && d.Stored != nil {
+			if stored, ok := d.Stored(s.Name); ok {
+				one.Value, one.Source = stored, string(operatordoc.FromDatabase)
+			}
+		}
+		body.Settings[i] = one
+	}
+	for _, doc := range documents {
 		body.Documents = append(body.Documents, Document{
 			Name: doc.Name, Source: string(doc.Source), Where: doc.Where, Restart: doc.ReadOnly(),
 		})

@@ -42,8 +42,11 @@ func newNode(t *testing.T, db *sqldb.DB, role httpserver.Role) *node {
 	d := inspect.Deps{
 		Node: "node-1", Settings: given, Recent: recent, Trail: audit.New(db), Log: slog.New(slog.DiscardHandler),
 		Documents: func() []operatordoc.State {
-			return []operatordoc.State{{Name: "models", Source: operatordoc.FromEnvironment, Where: "MODELS"}}
+			return []operatordoc.State{{
+				Name: "models", Source: operatordoc.FromEnvironment, Where: "MODELS", Variable: "LOG_FORMAT, PUBLIC_URL",
+			}}
 		},
+		Stored: func(setting string) (string, bool) { return "https://a.example.org", setting == "PUBLIC_URL" },
 	}
 	n := &node{}
 	n.server, err = httpserver.New(httpserver.Config{
@@ -232,6 +235,12 @@ func TestSettingsAndLogsAreForOperatorsAndMasked(t *testing.T) {
 		from := map[string]string{}
 		for _, s := range said.Settings {
 			from[s.Name] = s.Source + " " + s.Value
+			if ruled := s.Name == "PUBLIC_URL" || s.Name == "LOG_FORMAT"; ruled != (s.Document == "models") {
+				t.Errorf("%s is ruled by %q", s.Name, s.Document)
+			}
+		}
+		if from["PUBLIC_URL"] != "database https://a.example.org" {
+			t.Errorf("what operators stored: %q", from["PUBLIC_URL"])
 		}
 		if from["PORT"] != "environment 4000" || from["LOG_LEVEL"] != "default info" || said.Node != "node-1" {
 			t.Errorf("%q", from)

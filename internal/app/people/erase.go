@@ -13,6 +13,8 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/words"
+	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 )
 
 // Holding is something that the deployment keeps of people.
@@ -72,26 +74,26 @@ const (
 	erasedNote = "erased"
 )
 
-// stays is what no erasing reaches.
-func stays() []string {
-	return []string{
-		"the block, with their DID, so that nothing comes back before an operator ends it, and their DID among who was a member",
-		"the audit trail of operators, and of the files which were changed when, until retention ends it",
-		"how much they used of models and what it cost, until retention ends it, and accounts of credits",
-		"backups and replicas until they end: restoring one brings all of it back",
-		"for up to a day unfinished uploads and conversations that their own programs keep",
-		"for about a day sealed objects of the archive and of search indexes, which nobody can open: their keys are destroyed",
-		"that links were shared and app keys made, without what they opened, until retention ends it",
-		"requests for a new key, links with a team's chat, claims and questions to people",
-		"what plugins keep that are turned off, answers that others got from them, and accounts of telephones, which are erased for themselves",
+// stays is what no erasing reaches, in a language.
+func stays(in *words.Language) []string {
+	left := []string{
+		"erased.block", "erased.audit", "erased.usage", "erased.backups", "erased.day", "erased.objects", "erased.links",
+		"erased.others", "erased.plugins",
 	}
+	for i, key := range left {
+		left[i] = in.Say(key, nil)
+	}
+	return left
 }
 
 func (d Deps) eraseRoute(tags []string, did []httpserver.Param) httpserver.Route {
 	return httpserver.Route{
-		Method: http.MethodPost, Pattern: "/operator/people/{did}/erase", Auth: httpserver.Operator, Tags: tags, Params: did,
+		Method: http.MethodPost, Pattern: "/operator/people/{did}/erase", Auth: httpserver.Operator, Tags: tags,
+		Params: slices.Concat(did, []httpserver.Param{
+			{Name: wordshttp.Parameter, In: "query", Doc: "The language of what stays, such as `sw`."},
+		}),
 		Summary: "Erase somebody",
-		Doc:     "Blocks them, and destroys their conversations, what plugins remember of them, app keys, webhooks, collections, files and links, each with what search indexes have of it. It works for about ten seconds and says whether it is done: until it is, send the same request again, also after a node died.",
+		Doc:     "Blocks them, and destroys their conversations, what plugins remember of them, app keys, webhooks, collections, files and links, each with what search indexes have of it. It works for about ten seconds and says whether it is done: until it is, send the same request again, also after a node died. What stays is said in the language of `language` or `Accept-Language`.",
 		Body:    NewErasure{}, Example: map[string]any{"confirm": "ta2doK"}, Replies: []httpserver.Reply{
 			{Status: http.StatusOK, Body: Receipt{}},
 			{Status: http.StatusConflict, Doc: "They have a role, are the deployment itself, are named by a setting, or this node has not all services."},
@@ -116,6 +118,7 @@ func (d Deps) erase(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	receipt.Stays = stays(wordshttp.Speaker{}.Choose(w, r).Language)
 	return httpserver.WriteJSON(w, http.StatusOK, receipt)
 }
 
@@ -130,7 +133,8 @@ func (d Deps) Erase(ctx context.Context, did, by string, long time.Duration) (Re
 		return Receipt{}, err
 	}
 	began := time.Now()
-	receipt := Receipt{DID: did, At: began.UTC(), By: by, Erased: map[string]int64{}, Stays: stays()}
+	receipt := Receipt{DID: did, At: began.UTC(), By: by, Erased: map[string]int64{}}
+	receipt.Stays = stays(words.Shipped().English())
 	defer func() {
 		if n := len(receipt.Lost); n > 0 {
 			d.Log.WarnContext(ctx, "archived conversations were erased whose objects were lost before", slog.String("event", "people.erase_lost"),

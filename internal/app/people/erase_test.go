@@ -3,6 +3,7 @@ package people_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -198,6 +199,35 @@ func TestWhoIsNotErased(t *testing.T) {
 		}
 		if _, block, err := d.Book.Standing(t.Context(), alice); err != nil || block != nil {
 			t.Errorf("%s: who is not erased is blocked: %v %v", name, block, err)
+		}
+	}
+}
+
+// What stays is said to operators in their language.
+func TestTheReceiptIsInTheLanguageOfTheAsker(t *testing.T) {
+	t.Parallel()
+	d := opened(t, sqldbtest.SQLite(t))
+	d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
+	d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+	server, err := httpserver.New(httpserver.Config{OperatorToken: "hush"})
+	if err == nil {
+		err = server.Mount(people.Surface(d))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{"": "le blocage", "?language=sw": "zuio", "?language=en": "the block"} {
+		at := "/operator/people/" + identitytest.Alice.DID + "/erase" + query
+		r := httptest.NewRequest(http.MethodPost, at, strings.NewReader(`{"confirm":"`+identitytest.Alice.DID+`"}`))
+		r.Header.Set("Authorization", "Bearer hush")
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept-Language", "fr, en;q=0.5")
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		var said people.Receipt
+		if err := json.Unmarshal(w.Body.Bytes(), &said); err != nil || len(said.Stays) != 9 ||
+			!strings.HasPrefix(said.Stays[0], want) {
+			t.Errorf("%q: %d %s", query, w.Code, w.Body)
 		}
 	}
 }

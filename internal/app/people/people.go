@@ -158,7 +158,7 @@ func (d Deps) Page(ctx context.Context, search, after string, limit int) (Page, 
 	lists := append([]List{d.members, d.Book.BlockedDIDs}, d.Lists...)
 	var names []string
 	for _, list := range lists {
-		some, err := list(ctx, max(after, below(search)), limit+1)
+		some, err := list(ctx, max(after, membership.Below(search)), limit+1)
 		if err != nil {
 			return Page{}, err
 		}
@@ -190,19 +190,6 @@ func (d Deps) Page(ctx context.Context, search, after string, limit int) (Page, 
 }
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// below is a text that is smaller than all that begin with another, and larger than nearly all
-// that do not: no sign of a DID is larger than a tilde.
-func below(prefix string) string {
-	if prefix == "" {
-		return ""
-	}
-	last := len(prefix) - 1
-	if prefix[last] >= utf8.RuneSelf { // no DID has such a sign
-		return prefix
-	}
-	return prefix[:last] + string(rune(prefix[last]-1)) + "~"
-}
 
 func (d Deps) members(ctx context.Context, after string, limit int) ([]string, error) {
 	list, err := d.Book.Members(ctx, after, limit)

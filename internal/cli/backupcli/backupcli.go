@@ -25,7 +25,7 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "list | make | check NAME [--identity FILE]… | get NAME FILE | schedule [--every 24h] [--keep 14] | key [--out FILE] | … [--server URL] [--token TOKEN]"
+	Usage   = "list | make | check NAME [--identity FILE]… | get NAME FILE | schedule [--every 24h] [--keep 14] | key [--out FILE] | … [--server URL] [--token TOKEN|--key FILE]"
 	Summary = "the backups that a server makes: list, make one now, try a restore, choose how often"
 )
 

@@ -18,7 +18,7 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "list [DID…|NOTE…] | block DID [--note TEXT] | unblock DID | quota DID [auto] [--bytes SIZE] [--messages N] [--cost DOLLARS] | export DID [--out FILE] | erase DID [--confirm END] | … [--server URL] [--token TOKEN]"
+	Usage   = "list [DID…|NOTE…] | block DID [--note TEXT] | unblock DID | quota DID [auto] [--bytes SIZE] [--messages N] [--cost DOLLARS] | export DID [--out FILE] | erase DID [--confirm END] | … [--server URL] [--token TOKEN|--key FILE]"
 	Summary = "find who uses a running server, say what one of them may have, keep somebody out, export and erase"
 )
 

@@ -11,6 +11,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/identity/apiclient"
+	"github.com/castalia-org/castalia/internal/identity/operators"
 )
 
 const (
@@ -18,19 +21,54 @@ const (
 	deskTime = 30 * time.Second
 	// deskAnswer bounds an answer that is not a stream.
 	deskAnswer = 16 << 20
+	// tokenLife is for how long a request that a key signs counts.
+	tokenLife = 5 * time.Minute
 )
 
-// Desk is where an operator sits: it asks the operators' routes of a server.
+// ErrNoOperator is a server's refusal of whoever has no part in running it.
+var ErrNoOperator = errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN, or --key of a DID that has a role")
+
+// Desk is where an operator sits: it asks the operators' routes of a server, with the operators'
+// token, or as a DID that has a role.
 type Desk struct {
-	server, token *string
-	root          string
+	server, token, key *string
+	root               string
+	io                 IO
 }
 
 // NewDesk registers the flags of a desk that asks below a path.
 func NewDesk(fs *flag.FlagSet, s IO, root string) *Desk {
 	return &Desk{
-		server: ServerFlag(fs, s), token: fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)"), root: root,
+		server: ServerFlag(fs, s), token: fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)"),
+		key: fs.String("key", "", "key `FILE` of a DID that has a role, in place of the token"), root: root, io: s,
 	}
+}
+
+// Server is where the desk asks, without a slash at its end.
+func (d *Desk) Server() string { return strings.TrimRight(*d.server, "/") }
+
+// sign says who asks. A token is made for each request, and for this server alone.
+func (d *Desk) sign(ctx context.Context, req *http.Request) error {
+	bearer := *d.token
+	if *d.key != "" {
+		signer, err := ReadSigner(*d.key, d.io)
+		if err != nil {
+			return err
+		}
+		who, err := apiclient.New(apiclient.Config{Server: d.Server(), Signer: signer})
+		if err != nil {
+			return err
+		}
+		bearer, err = who.Token(ctx, tokenLife, apiclient.All(operators.OperatorResource))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("X-Auth-Type", "ucan")
+	}
+	if bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	return nil
 }
 
 // Ask sends a request and reads its answer.
@@ -62,8 +100,7 @@ func (d *Desk) Send(ctx context.Context, method, path string, in any, header ...
 		}
 		body = bytes.NewReader(packed)
 	}
-	server := strings.TrimRight(*d.server, "/")
-	req, err := http.NewRequestWithContext(ctx, method, server+d.root+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, d.Server()+d.root+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
@@ -73,19 +110,19 @@ func (d *Desk) Send(ctx context.Context, method, path string, in any, header ...
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	if *d.token != "" {
-		req.Header.Set("Authorization", "Bearer "+*d.token)
+	if err := d.sign(ctx, req); err != nil {
+		return nil, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("no server at %s (is `castalia serve` running?): %w", server, err)
+		return nil, fmt.Errorf("no server at %s (is `castalia serve` running?): %w", d.Server(), err)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusUnauthorized {
-		return nil, errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN")
+		return nil, ErrNoOperator
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, deskAnswer))
 	if err != nil {
@@ -98,4 +135,11 @@ func (d *Desk) Send(ctx context.Context, method, path string, in any, header ...
 		return nil, errors.New(problem.Message)
 	}
 	return nil, fmt.Errorf("the server answers %d: %s", resp.StatusCode, answer)
+}
+
+// At returns the desk below another path of the same server.
+func (d *Desk) At(root string) *Desk {
+	other := *d
+	other.root = root
+	return &other
 }

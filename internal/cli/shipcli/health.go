@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
@@ -16,7 +15,7 @@ import (
 
 // How `castalia health` is called, and what it is for.
 const (
-	HealthUsage   = "[--server URL] | --causes [--token TOKEN] [--server URL]"
+	HealthUsage   = "[--server URL] | --causes [--token TOKEN|--key FILE] [--server URL]"
 	HealthSummary = "ask a server whether it should get requests; exit code 1 when not (for health checks)"
 )
 
@@ -30,9 +29,8 @@ const maxSaid = 8 << 20
 // other program that could.
 func RunHealth(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("health", s)
-	server := shell.ServerFlag(fs, s)
+	desk := shell.NewDesk(fs, s, "")
 	why := fs.Bool("causes", false, "say what is wrong and since when, as operators may know")
-	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN`, for --causes (OPERATOR_TOKEN)")
 	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
@@ -40,12 +38,12 @@ func RunHealth(ctx context.Context, args []string, s shell.IO) error {
 		return shell.Usagef("unexpected argument %q", fs.Arg(0))
 	}
 	if *why {
-		return tellCauses(ctx, *server, *token, s)
+		return tellCauses(ctx, desk, s)
 	}
 	var said struct {
 		Checks map[string]string `json:"checks"`
 	}
-	status, err := ask(ctx, *server, "/ready", "", &said)
+	status, err := ask(ctx, desk.Server(), "/ready", &said)
 	if err != nil {
 		return err
 	}
@@ -55,16 +53,20 @@ func RunHealth(ctx context.Context, args []string, s shell.IO) error {
 		}
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("%s is not ready", *server)
+		return fmt.Errorf("%s is not ready", desk.Server())
 	}
 	return nil
 }
 
 // ask reads what a server says at a path.
-func ask(ctx context.Context, server, path, token string, into any) (status int, err error) {
+func ask(ctx context.Context, server, path string, into any) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthLimit)
 	defer cancel()
-	res, err := get(ctx, server, path, token)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+path, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, err
 	}
@@ -75,20 +77,8 @@ func ask(ctx context.Context, server, path, token string, into any) (status int,
 	return res.StatusCode, nil
 }
 
-// get asks a server for a path, as an operator where there is a token.
-func get(ctx context.Context, server, path, token string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+path, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	return http.DefaultClient.Do(req)
-}
-
 // tellCauses prints what is wrong with each part of a server.
-func tellCauses(ctx context.Context, server, token string, s shell.IO) error {
+func tellCauses(ctx context.Context, desk *shell.Desk, s shell.IO) error {
 	var said struct {
 		OK    bool `json:"ok"`
 		Parts []struct {
@@ -97,12 +87,8 @@ func tellCauses(ctx context.Context, server, token string, s shell.IO) error {
 			Causes []struct{ Text, Since string }
 		} `json:"parts"`
 	}
-	status, err := ask(ctx, server, "/operator/health", token, &said)
-	if err != nil {
+	if err := desk.Ask(ctx, http.MethodGet, "/operator/health", nil, &said); err != nil {
 		return err
-	}
-	if status != http.StatusOK {
-		return errNoOperator
 	}
 	for _, part := range said.Parts {
 		if part.OK {
@@ -113,7 +99,7 @@ func tellCauses(ctx context.Context, server, token string, s shell.IO) error {
 		}
 	}
 	if !said.OK {
-		return fmt.Errorf("%s is not well", server)
+		return fmt.Errorf("%s is not well", desk.Server())
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package shipcli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,26 +17,24 @@ import (
 
 // How the commands that look into a running server are called, and what they are for.
 const (
-	SettingsUsage   = "[--all] [--token TOKEN] [--server URL]"
+	SettingsUsage   = "[--all] [--token TOKEN|--key FILE] [--server URL]"
 	SettingsSummary = "what is set on a running server and from where, secrets masked"
-	LogsUsage       = "[--level warn] [--contains TEXT] [--limit N] [--token TOKEN] [--server URL]"
+	LogsUsage       = "[--level warn] [--contains TEXT] [--limit N] [--token TOKEN|--key FILE] [--server URL]"
 	LogsSummary     = "what a running server logged in the last hour, redacted"
-	AuditUsage      = "[--actor WHO | --act 'METHOD /route'] [--since TIME] [--until TIME] [--csv] [--token TOKEN] [--server URL]"
+	AuditUsage      = "[--actor WHO | --act 'METHOD /route'] [--since TIME] [--until TIME] [--csv] [--token TOKEN|--key FILE] [--server URL]"
 	AuditSummary    = "what operators changed; --csv exports it"
 )
 
-var errNoOperator = errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN")
-
 // look is one look into a server.
 type look struct {
-	flags         *flag.FlagSet
-	server, token *string
-	io            shell.IO
+	*shell.Desk
+	flags *flag.FlagSet
+	io    shell.IO
 }
 
 func newLook(name string, s shell.IO) look {
 	fs := shell.NewFlags(name, s)
-	return look{flags: fs, server: shell.ServerFlag(fs, s), token: fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)"), io: s}
+	return look{shell.NewDesk(fs, s, "/operator"), fs, s}
 }
 
 func (l look) parse(args []string) error {
@@ -52,28 +49,7 @@ func (l look) parse(args []string) error {
 
 // read asks for a document, with what the server says where it refuses.
 func (l look) read(ctx context.Context, path string, query url.Values, into any) error {
-	var said json.RawMessage
-	status, err := ask(ctx, *l.server, path+"?"+query.Encode(), *l.token, &said)
-	if err != nil {
-		return err
-	}
-	if status != http.StatusOK {
-		return refused(status, said)
-	}
-	return json.Unmarshal(said, into)
-}
-
-// refused is what a server says with a status and a body that are not what was asked for.
-func refused(status int, body []byte) error {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return errNoOperator
-	}
-	var said struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(body, &said)
-	return fmt.Errorf("the server answers %d: %s", status, said.Message)
+	return l.Ask(ctx, http.MethodGet, path+"?"+query.Encode(), nil, into)
 }
 
 // RunSettings prints what is set.
@@ -84,19 +60,23 @@ func RunSettings(ctx context.Context, args []string, s shell.IO) error {
 		return err
 	}
 	var said struct {
-		Settings  []struct{ Name, Value, Source string }
+		Settings  []struct{ Name, Value, Source, Document string }
 		Documents []struct {
 			Name, Source, Where string
 			Restart             bool
 		}
 	}
-	if err := l.read(ctx, "/operator/settings", nil, &said); err != nil {
+	if err := l.read(ctx, "/settings", nil, &said); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, one := range said.Settings {
 		if *all || one.Source != "default" {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s, a change needs a restart\n", one.Name, one.Value, one.Source)
+			from := one.Source + ", a change needs a restart"
+			if one.Source == "database" {
+				from = "chosen by operators, in the document " + one.Document
+			}
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.Name, one.Value, from)
 		}
 	}
 	for _, d := range said.Documents {
@@ -123,7 +103,7 @@ func RunLogs(ctx context.Context, args []string, s shell.IO) error {
 		More  bool
 	}
 	query := url.Values{"level": {*level}, "contains": {*contains}, "limit": {strconv.Itoa(*limit)}}
-	if err := l.read(ctx, "/operator/logs", query, &said); err != nil {
+	if err := l.read(ctx, "/logs", query, &said); err != nil {
 		return err
 	}
 	if said.More {
@@ -161,7 +141,7 @@ func RunAudit(ctx context.Context, args []string, s shell.IO) error {
 			Status                   int
 		}
 	}
-	if err := l.read(ctx, "/operator/audit", query, &said); err != nil {
+	if err := l.read(ctx, "/audit", query, &said); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
@@ -174,15 +154,11 @@ func RunAudit(ctx context.Context, args []string, s shell.IO) error {
 
 // export copies the trail to the output as it comes.
 func (l look) export(ctx context.Context, query url.Values) error {
-	res, err := get(ctx, *l.server, "/operator/audit/export?"+query.Encode(), *l.token)
+	res, err := l.Send(ctx, http.MethodGet, "/audit/export?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(res.Body, maxSaid))
-		return refused(res.StatusCode, body)
-	}
 	_, err = io.Copy(l.io.Out, res.Body)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 // How to look at retention.
 const (
-	RetentionUsage   = "[--keep CLASS=DURATION]… [--tables] [--archive-now] [--token TOKEN] [--server URL]"
+	RetentionUsage   = "[--keep CLASS=DURATION]… [--tables] [--archive-now] [--token TOKEN|--key FILE] [--server URL]"
 	RetentionSummary = "what a running server keeps and for how long; erases nothing: --keep shows what a rule would, --archive-now moves conversations that are due"
 )
 

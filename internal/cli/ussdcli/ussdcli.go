@@ -23,7 +23,7 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | days [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN]"
+	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | days [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN|--key FILE]"
 	Summary = "accounts, forms and new keys of telephones, for operators; dialects of gateways"
 )
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -74,6 +75,25 @@ func (b *Book) Standing(ctx context.Context, did string) (*Member, *Block, error
 // BlockedDIDs lists who is kept out in order of DID, after one.
 func (b *Book) BlockedDIDs(ctx context.Context, after string, limit int) ([]string, error) {
 	return b.store.BlockedDIDs(ctx, after, limit)
+}
+
+// Below is a text that is smaller than all that begin with another, and larger than nearly all
+// that do not: no sign of a DID is larger than a tilde.
+func Below(prefix string) string {
+	if prefix == "" {
+		return ""
+	}
+	last := len(prefix) - 1
+	if prefix[last] >= utf8.RuneSelf { // no DID has such a sign
+		return prefix
+	}
+	return prefix[:last] + string(rune(prefix[last]-1)) + "~"
+}
+
+// MembersNamed lists members whose DID begins with something, in order of DID, after one.
+func (b *Book) MembersNamed(ctx context.Context, begins, after string, limit int) ([]Member, error) {
+	list, err := b.store.Members(ctx, max(after, Below(begins)), limit)
+	return slices.DeleteFunc(list, func(m Member) bool { return !strings.HasPrefix(m.DID, begins) }), err
 }
 
 // MembersNoted lists members whose note begins with something, whatever its case.

@@ -25,10 +25,18 @@ func (s Server) CheckPublicURL() error {
 	if !s.PublicURL.Given() {
 		return nil
 	}
-	u, err := url.Parse(s.PublicURL.Reveal())
+	if err := CheckAddress(s.PublicURL.Reveal()); err != nil {
+		return fmt.Errorf("PUBLIC_URL: %w", err)
+	}
+	return nil
+}
+
+// CheckAddress refuses what links cannot begin with.
+func CheckAddress(text string) error {
+	u, err := url.Parse(text)
 	web := err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 	if !web || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("PUBLIC_URL: given %q, allowed is an address such as https://castalia.example", s.PublicURL)
+		return fmt.Errorf("given %q, allowed is an address such as https://castalia.example", Mask(text))
 	}
 	return nil
 }

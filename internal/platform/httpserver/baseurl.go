@@ -22,8 +22,10 @@ func PublicBase(r *http.Request) string {
 	if x == nil {
 		return ""
 	}
-	if base := x.server.cfg.PublicURL; base != "" {
-		return strings.TrimSuffix(base, "/")
+	if now := x.server.cfg.PublicURL; now != nil {
+		if base := now(); base != "" {
+			return strings.TrimSuffix(base, "/")
+		}
 	}
 	if x.proxied {
 		if host := nearestValue(r.Header, "X-Forwarded-Host"); isHost(host) {

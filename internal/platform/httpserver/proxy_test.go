@@ -159,7 +159,7 @@ func TestWhoIsNoProxyIsNotBelieved(t *testing.T) {
 		{name: "through a proxy that nobody trusts", peer: "127.0.0.1", own: "127.0.0.1:3000", host: "localhost", header: []string{"X-Forwarded-For: 8.8.8.8"}, want: "127.0.0.1 "},
 		{name: "from another machine", peer: "192.168.1.9", own: "192.168.1.5:3000", host: "192.168.1.5:3000", want: "192.168.1.9 "},
 	} {
-		s := serve(httpserver.Config{Proxies: test.proxies, PublicURL: test.public})
+		s := serve(httpserver.Config{Proxies: test.proxies, PublicURL: func() string { return test.public }})
 		ctx := t.Context()
 		if test.own != "" {
 			ctx = context.WithValue(ctx, http.LocalAddrContextKey,

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,6 +32,22 @@ func (s *Server) Listen(ctx context.Context) error {
 		}
 	}
 	s.listener = l
+	return nil
+}
+
+// Secure, before Run, serves HTTPS too, as Config.TLS would: for who learns that behind Listen alone.
+func (s *Server) Secure(ctx context.Context, addr string, how *tls.Config,
+	plain func(w http.ResponseWriter, r *http.Request) bool,
+) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started || s.secure != nil {
+		return errors.New("serve https: the server is running, or does already")
+	}
+	if s.secure, err = listener.Listen(ctx, addr, s.conns); err != nil {
+		return err
+	}
+	s.cfg.TLS, s.cfg.TLSAddr, s.cfg.Plain = how, addr, plain
 	return nil
 }
 

@@ -39,8 +39,8 @@ type Config struct {
 
 	// Proxies are the networks whose X-Forwarded-… headers are believed.
 	Proxies []netip.Prefix
-	// PublicURL is where clients reach this deployment; empty: as such a proxy says.
-	PublicURL     string
+	// PublicURL is where clients reach this deployment, now; nil or empty: as such a proxy says.
+	PublicURL     func() string
 	OperatorToken string
 	// LocalOperator, without a token, takes a direct peer on this machine for the
 	// operator.

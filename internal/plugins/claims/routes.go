@@ -175,36 +175,23 @@ func (p *Plugin) queues() map[string]*pluginqueue.Queue {
 }
 
 func (p *Plugin) dead(w http.ResponseWriter, r *http.Request) error {
-	out := DeadList{Dead: []Dead{}}
-	for _, name := range []string{"submit", "settle"} {
-		items, err := p.queues()[name].Buried(r.Context(), "", maxListed-len(out.Dead))
-		if err != nil {
-			return err
-		}
-		for _, it := range items {
-			var rec record
-			if err := it.Decode(&rec); err != nil {
-				return err
-			}
-			out.Dead = append(out.Dead, Dead{
-				ID: it.ID, Queue: name, DID: rec.DID, Amount: rec.Amount, Attempts: it.Attempt, Reason: it.Error, At: stamp(it.Due),
-			})
-		}
-		if len(out.Dead) == maxListed {
-			break
+	page, _, err := p.PutAside(r.Context(), "", maxListed)
+	if err != nil {
+		return err
+	}
+	out := DeadList{Dead: make([]Dead, len(page))}
+	for i, c := range page {
+		out.Dead[i] = Dead{
+			ID: c.ID, Queue: c.Step, DID: c.DID, Amount: c.Amount, Attempts: c.Attempts, Reason: c.Reason, At: c.FailedAt,
 		}
 	}
 	return pluginhttp.WriteJSON(w, http.StatusOK, out)
 }
 
 func (p *Plugin) requeue(w http.ResponseWriter, r *http.Request) error {
-	again := false
-	for _, q := range p.queues() {
-		found, err := q.Requeue(r.Context(), r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		again = again || found
+	again, err := p.TryAgain(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	if !again {
 		return plugin.Errorf(http.StatusNotFound, "This claim was not put aside")

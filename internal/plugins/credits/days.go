@@ -80,6 +80,12 @@ func (l *Ledger) Days(ctx context.Context, from, to int64) (map[int64]Day, error
 	return out, nil
 }
 
+// AccountOf is what operators see of somebody: their account, and what they owe.
+func (p *Plugin) AccountOf(ctx context.Context, did string) (Account, []Claim, error) {
+	account, claims, _, err := p.ledger.Read(ctx, did, 0)
+	return account, claims, err
+}
+
 // CreditDays is what operators see: for each day, by its number, what was granted and
 // what was spent.
 func (p *Plugin) CreditDays(ctx context.Context, from, to int64) (granted, spent map[int64]int64, err error) {

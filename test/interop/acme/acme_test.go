@@ -111,7 +111,8 @@ type node struct {
 func startNode(t *testing.T, name string, a authority, plain, port int, db *sqldb.DB) node {
 	t.Helper()
 	h, err := autohttps.New(autohttps.Config{
-		Domains: []string{domain}, Email: "ada@castalia.test", Directory: a.server.URL + wfe.DirectoryPath, CAFile: a.file, Port: port,
+		Names: func() []string { return []string{domain} },
+		Email: "ada@castalia.test", Directory: a.server.URL + wfe.DirectoryPath, CAFile: a.file, Port: port,
 		Key: bytes.Repeat([]byte{7}, 32), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {

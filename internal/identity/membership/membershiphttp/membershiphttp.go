@@ -10,7 +10,9 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/membership"
@@ -25,6 +27,7 @@ const InvitePath = "/console/invite#"
 const (
 	listLimit = 100
 	listMax   = 500
+	maxSearch = 200
 )
 
 // Failures bounds how many wrong codes an address may try. Guessed counts one
@@ -64,6 +67,8 @@ type MemberList struct {
 	Members []Member `json:"members"`
 	// Next continues the list; it is empty at its end.
 	Next string `json:"next,omitempty"`
+	// More says that a search by note has more than are shown.
+	More bool `json:"more,omitempty"`
 }
 
 // NewMember is the body of PUT /operator/members/{did}.
@@ -135,6 +140,7 @@ func Surface(d Deps) httpserver.Surface {
 				Method: http.MethodGet, Pattern: "/operator/members", Auth: httpserver.Operator, Tags: operators,
 				Summary: "Members", Doc: "In order of DID. Those of ACCESS_DIDS are not listed.",
 				Params: []httpserver.Param{
+					{Name: "search", In: "query", Doc: "How their DID begins, or their note."},
 					{Name: "after", In: "query", Doc: "The DID after which to go on."}, {Name: "limit", In: "query", Schema: 0, Doc: "At most 500, usually 100."},
 				},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: MemberList{}}}, Handler: a.members,
@@ -218,15 +224,26 @@ func (a api) members(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.Book.Members(r.Context(), r.URL.Query().Get("after"), limit)
+	q := r.URL.Query()
+	search, after := strings.TrimSpace(q.Get("search")), q.Get("after")
+	if len(search) > maxSearch || !utf8.ValidString(search+after) || strings.ContainsRune(search+after, 0) {
+		return fault.Newf(fault.Invalid, "search and after are text in UTF-8, search of at most %d bytes", maxSearch)
+	}
+	var list []membership.Member
+	noted := search != "" && !strings.HasPrefix(search, "did:")
+	if noted { // in one page: notes have no order of their own
+		list, err = a.Book.MembersNoted(r.Context(), search, limit+1)
+	} else {
+		list, err = a.Book.MembersNamed(r.Context(), search, after, limit)
+	}
 	if err != nil {
 		return err
 	}
-	body := MemberList{Members: make([]Member, len(list))}
-	for i, m := range list {
-		body.Members[i] = memberBody(m)
+	body := MemberList{Members: []Member{}, More: noted && len(list) > limit}
+	for _, m := range list[:min(len(list), limit)] {
+		body.Members = append(body.Members, memberBody(m))
 	}
-	if len(list) == limit {
+	if len(list) == limit && !noted {
 		body.Next = list[limit-1].DID
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)

@@ -60,7 +60,8 @@ func newDoor(t *testing.T, d ussdsmshttp.Deps) door {
 	}
 	var err error
 	out.Server, err = httpserver.New(httpserver.Config{
-		PublicURL: "https://castalia.example/", Logger: slog.New(slog.NewJSONHandler(out.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		PublicURL: func() string { return "https://castalia.example/" },
+		Logger:    slog.New(slog.NewJSONHandler(out.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
 		t.Fatal(err)

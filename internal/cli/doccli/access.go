@@ -1,28 +1,25 @@
-package cli
+package doccli
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
-	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 )
 
-func accessCommand() command {
-	return command{
-		name:    "access",
-		args:    "[open | invite | closed] [--note TEXT] … [--data FOLDER] [--config FILE] [--set NAME=value]",
-		summary: "who may come in: everybody, whom you invite, or members alone", run: runAccess,
-	}
-}
+// How the command access is described.
+const (
+	AccessUsage = "[open|invite|closed] [--note TEXT] [--data FOLDER] [--config FILE] [--set NAME=value] | " +
+		"open … | invite … | closed … | … --server URL [--token TOKEN|--key FILE]"
+	AccessSummary = "who may come in: everybody, whom you invite, or members alone"
+)
 
-func runAccess(ctx context.Context, args []string, s IO) error {
+// RunAccess is the command access.
+func RunAccess(ctx context.Context, args []string, s shell.IO, own Records) error {
 	fs := shell.NewFlags("access", s)
-	var from settingFlags
-	from.register(fs, s)
+	where := newPlace(fs, s, own)
 	note := fs.String("note", "", "`TEXT` that says why, for the history")
 	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
@@ -31,26 +28,21 @@ func runAccess(ctx context.Context, args []string, s IO) error {
 	if len(rest) > 1 || len(rest) == 1 && !membership.Mode(rest[0]).Known() {
 		return shell.Usagef("want open, invite or closed, or nothing to be told what holds")
 	}
-	opt, err := from.options(s)
-	if err != nil {
-		return err
-	}
-	opt.Log = slog.New(slog.DiscardHandler) // what happened is printed
-	c := operatorCall{note: *note, author: commandLine(s), io: s}
-	return public(app.OperatorDocs(ctx, opt, func(shelf *operatordoc.Shelf) error {
+	c := call{note: *note, author: own.Author, io: s}
+	return where.open(ctx, func(from shelf) error {
 		if len(rest) == 0 {
-			return c.showAccess(ctx, shelf)
+			return c.showAccess(ctx, from)
 		}
 		c.rest = []string{membership.DocumentName}
-		return c.change(ctx, shelf, func(change operatordoc.Change) (operatordoc.Version, error) {
-			return shelf.Store(ctx, membership.DocumentName, []byte(membership.Mode(rest[0]).Text()), change)
+		return c.change(ctx, from, func(change operatordoc.Change) (operatordoc.Version, error) {
+			return from.Store(ctx, membership.DocumentName, []byte(membership.Mode(rest[0]).Text()), change)
 		})
-	}))
+	})
 }
 
 // showAccess says who may come in, and by whose word.
-func (c operatorCall) showAccess(ctx context.Context, shelf *operatordoc.Shelf) error {
-	now, err := shelf.Contents(ctx, membership.DocumentName)
+func (c call) showAccess(ctx context.Context, from shelf) error {
+	now, err := from.Contents(ctx, membership.DocumentName)
 	if err != nil {
 		return err
 	}

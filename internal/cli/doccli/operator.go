@@ -1,42 +1,40 @@
-package cli
+// Package doccli has the commands that look at documents of operators and change them: those of the
+// deployment's own records, beside nodes that run or not, or those of a running server.
+package doccli
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 )
 
-func operatorCommand() command {
-	return command{
-		name: "operator",
-		args: "docs | get NAME [--version N] | set NAME FILE|- [--note TEXT] | history NAME | restore NAME VERSION [--note TEXT] | remove NAME | " +
-			"… [--data FOLDER] [--config FILE] [--set NAME=value]",
-		summary: "documents that change while the server runs: instructions, models, menu", run: runOperator,
-	}
-}
+// How the command operator is described.
+const (
+	OperatorUsage = "docs | get NAME [--version N] | set NAME FILE|- [--note TEXT] | history NAME | restore NAME VERSION [--note TEXT] | remove NAME | " +
+		"… [--data FOLDER] [--config FILE] [--set NAME=value] | … --server URL [--token TOKEN|--key FILE]"
+	OperatorSummary = "documents that change while the server runs: instructions, models, menu"
+)
 
 // maxDocument bounds what is read for a document; each has a smaller limit of its
 // own.
 const maxDocument = 1 << 20
 
-func runOperator(ctx context.Context, args []string, s IO) error {
+// RunOperator is the command operator.
+func RunOperator(ctx context.Context, args []string, s shell.IO, own Records) error {
 	if len(args) == 0 {
 		return shell.Usagef("want docs, get, set, history, restore or remove")
 	}
 	verb := args[0]
 	fs := shell.NewFlags("operator "+verb, s)
-	var from settingFlags
-	from.register(fs, s)
+	where := newPlace(fs, s, own)
 	note := fs.String("note", "", "`TEXT` that says why, for the history")
 	version := fs.Int64("version", 0, "`NUMBER` of an earlier version to get")
 	rest, err := shell.ParseMixed(fs, args[1:])
@@ -50,29 +48,28 @@ func runOperator(ctx context.Context, args []string, s IO) error {
 	if len(rest) != want {
 		return shell.Usagef("%s takes %s, given are %d", verb, shell.Count(want, "argument"), len(rest))
 	}
-	opt, err := from.options(s)
-	if err != nil {
-		return err
-	}
-	opt.Log = slog.New(slog.DiscardHandler) // what happened is printed
-	c := operatorCall{rest: rest, note: *note, version: *version, author: commandLine(s), io: s}
-	do := map[string]func(context.Context, *operatordoc.Shelf) error{
+	c := call{rest: rest, note: *note, version: *version, author: own.Author, io: s}
+	do := map[string]func(context.Context, shelf) error{
 		"docs": c.list, "get": c.get, "set": c.set, "history": c.history, "restore": c.restore, "remove": c.remove,
 	}[verb]
-	return public(app.OperatorDocs(ctx, opt, func(shelf *operatordoc.Shelf) error { return do(ctx, shelf) }))
+	return where.open(ctx, func(documents shelf) error { return do(ctx, documents) })
 }
 
-// operatorCall is one call of the command.
-type operatorCall struct {
+// call is one call of the command.
+type call struct {
 	rest         []string
 	note, author string
 	version      int64
-	io           IO
+	io           shell.IO
 }
 
-func (c operatorCall) list(_ context.Context, shelf *operatordoc.Shelf) error {
+func (c call) list(ctx context.Context, from shelf) error {
+	states, err := from.Documents(ctx)
+	if err != nil {
+		return err
+	}
 	w := tabwriter.NewWriter(c.io.Out, 0, 0, 2, ' ', 0)
-	for _, d := range shelf.States() {
+	for _, d := range states {
 		where := string(d.Source)
 		switch {
 		case d.ReadOnly():
@@ -85,33 +82,33 @@ func (c operatorCall) list(_ context.Context, shelf *operatordoc.Shelf) error {
 	return w.Flush()
 }
 
-func (c operatorCall) get(ctx context.Context, shelf *operatordoc.Shelf) error {
+func (c call) get(ctx context.Context, from shelf) error {
 	if c.version > 0 {
-		v, err := shelf.StoredVersion(ctx, c.rest[0], c.version)
+		v, err := from.StoredVersion(ctx, c.rest[0], c.version)
 		if err == nil {
 			_, err = c.io.Out.Write(v.Text)
 		}
 		return err
 	}
-	d, err := shelf.Contents(ctx, c.rest[0])
+	d, err := from.Contents(ctx, c.rest[0])
 	if err == nil {
 		_, err = c.io.Out.Write(d.Text)
 	}
 	return err
 }
 
-func (c operatorCall) set(ctx context.Context, shelf *operatordoc.Shelf) error {
+func (c call) set(ctx context.Context, from shelf) error {
 	text, err := c.text()
 	if err != nil {
 		return err
 	}
-	return c.change(ctx, shelf, func(change operatordoc.Change) (operatordoc.Version, error) {
-		return shelf.Store(ctx, c.rest[0], text, change)
+	return c.change(ctx, from, func(change operatordoc.Change) (operatordoc.Version, error) {
+		return from.Store(ctx, c.rest[0], text, change)
 	})
 }
 
 // text reads the file whole: what is cut off could be read as something else.
-func (c operatorCall) text() ([]byte, error) {
+func (c call) text() ([]byte, error) {
 	in := c.io.In
 	if c.rest[1] != "-" {
 		f, err := os.Open(c.rest[1])
@@ -128,27 +125,27 @@ func (c operatorCall) text() ([]byte, error) {
 	return text, err
 }
 
-func (c operatorCall) restore(ctx context.Context, shelf *operatordoc.Shelf) error {
+func (c call) restore(ctx context.Context, from shelf) error {
 	number, err := strconv.ParseInt(c.rest[1], 10, 64)
 	if err != nil || number < 1 {
 		return shell.Usagef("%q is not the number of a version, as `castalia operator history %s` shows it", c.rest[1], c.rest[0])
 	}
-	return c.change(ctx, shelf, func(change operatordoc.Change) (operatordoc.Version, error) {
-		return shelf.Restore(ctx, c.rest[0], number, change)
+	return c.change(ctx, from, func(change operatordoc.Change) (operatordoc.Version, error) {
+		return from.Restore(ctx, c.rest[0], number, change)
 	})
 }
 
-func (c operatorCall) remove(ctx context.Context, shelf *operatordoc.Shelf) error {
-	return c.change(ctx, shelf, func(change operatordoc.Change) (operatordoc.Version, error) {
-		return shelf.Remove(ctx, c.rest[0], change)
+func (c call) remove(ctx context.Context, from shelf) error {
+	return c.change(ctx, from, func(change operatordoc.Change) (operatordoc.Version, error) {
+		return from.Remove(ctx, c.rest[0], change)
 	})
 }
 
 // change makes a version that follows the newest.
-func (c operatorCall) change(ctx context.Context, shelf *operatordoc.Shelf,
+func (c call) change(ctx context.Context, from shelf,
 	do func(operatordoc.Change) (operatordoc.Version, error),
 ) error {
-	now, err := shelf.Contents(ctx, c.rest[0])
+	now, err := from.Contents(ctx, c.rest[0])
 	if err != nil {
 		return err
 	}
@@ -160,8 +157,8 @@ func (c operatorCall) change(ctx context.Context, shelf *operatordoc.Shelf,
 	return err
 }
 
-func (c operatorCall) history(ctx context.Context, shelf *operatordoc.Shelf) error {
-	list, err := shelf.History(ctx, c.rest[0], 0, operatordoc.KeptVersions)
+func (c call) history(ctx context.Context, from shelf) error {
+	list, err := from.History(ctx, c.rest[0], 0, operatordoc.KeptVersions)
 	if err != nil {
 		return err
 	}
