@@ -47,7 +47,9 @@ type operatorDocs struct {
 // openOperatorDocs makes the documents that operators change while the program
 // runs, and reads what is stored of them.
 func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, operatorDocs, error) {
-	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
+	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{
+		Hints: r.bus, Head: r.heads.Of(operatordocsql.VersionFeed), Logger: opt.Log, Now: r.now,
+	})
 	d, err := oracledocs.Put(shelf, oracledocs.Deps{
 		Settings: opt.Settings.Oracle, Calls: opt.Settings.Calls, SealKey: opt.Settings.Identity.OracleKey,
 		Getenv: opt.Getenv, Guides: docs.Guides, Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
