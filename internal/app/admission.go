@@ -77,12 +77,13 @@ func (a *App) openDoor(ctx context.Context, serviceDID string) (err error) {
 	}
 	a.access.door, err = membership.NewDoor(a.access.book, membership.Config{
 		Mode: a.access.Mode, ServiceDID: serviceDID, Hints: a.res.bus, Logger: a.opt.Log,
+		Head: a.res.heads.Of(membershipsql.DepartureFeed),
 	})
 	a.warnOpen()
 	if err != nil {
 		return err
 	}
-	a.access.quotas = membership.NewQuotas(a.access.book, a.res.bus, a.opt.Log)
+	a.access.quotas = membership.NewQuotas(a.access.book, a.res.bus, a.res.heads.Of(membershipsql.QuotaFeed), a.opt.Log)
 	return a.access.quotas.Load(ctx)
 }
 

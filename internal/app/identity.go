@@ -34,6 +34,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	a.identity, err = identity.New(
 		identity.Deps{
 			Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify,
+			Head: a.res.heads.Of(identitysql.RevocationFeed, identitysql.BindingFeed),
 			Door: a.access.door, Logger: a.opt.Log, Now: a.res.now,
 		},
 		identity.Config{
@@ -56,7 +57,9 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		name: "identity",
 		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(),
 			roles),
-		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run, "quotas": a.access.quotas.Run},
+		workers: map[string]func(context.Context) error{
+			"feeds": a.res.heads.Run, "revocations": a.identity.Run, "members": a.access.door.Run, "quotas": a.access.quotas.Run,
+		},
 	}, nil
 }
 

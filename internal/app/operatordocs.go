@@ -49,7 +49,9 @@ type operatorDocs struct {
 // openOperatorDocs makes the documents that operators change while the program
 // runs, and reads what is stored of them.
 func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, operatorDocs, error) {
-	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
+	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{
+		Hints: r.bus, Head: r.heads.Of(operatordocsql.VersionFeed), Logger: opt.Log, Now: r.now,
+	})
 	reached, err := addresskit.AtStart(ctx, r.db, opt.Settings.Server)
 	if err != nil {
 		return nil, operatorDocs{}, err

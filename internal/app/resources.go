@@ -3,13 +3,10 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
@@ -26,6 +23,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/bus/busnats"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/diskroom"
+	"github.com/castalia-org/castalia/internal/platform/feed"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -40,6 +38,7 @@ type resources struct {
 	now     func() time.Time
 
 	db     *sqldb.DB
+	heads  feed.Heads // of the database
 	blobs  blob.Store
 	room   *diskroom.Room // of the data folder's disk; nil where nothing is kept there
 	ship   *shipping.Ship // the replica; nil where there is none
@@ -139,6 +138,7 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 	if r.db, err = open(ctx, url, opt); err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
+	r.heads.Read, r.heads.Logger = feed.In(r.db), r.log
 	r.closers = append(r.closers, r.db.Close)
 	if r.metrics != nil {
 		measure.Database(r.metrics, r.db)
@@ -176,18 +176,6 @@ func (r *resources) openBus(_ context.Context, s *config.Settings) error {
 	}
 	r.closers = append(r.closers, r.bus.Close)
 	return nil
-}
-
-// nodeName is the host's name for people, and random digits because several
-// nodes may share a host.
-func nodeName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "node"
-	}
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return host + "-" + hex.EncodeToString(b[:])
 }
 
 func (r *resources) close() error {

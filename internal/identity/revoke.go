@@ -81,6 +81,7 @@ func (s *Service) onExpired(p Principal, end func()) (stop func()) {
 // Load reads what is new in the feeds of revocations and of bindings. A page is read while
 // the one before it is taken in: a starting node may have a million to read.
 func (s *Service) Load(ctx context.Context) error {
+	done := s.head.Reading()
 	next := s.readRevoked(ctx, s.revoked.cursor())
 	for {
 		page := <-next
@@ -94,6 +95,7 @@ func (s *Service) Load(ctx context.Context) error {
 		s.revoked.add(page.news)
 		if isLast {
 			s.revoked.saw(page.began)
+			done()
 			return nil
 		}
 	}
@@ -145,16 +147,11 @@ func (s *Service) current(ctx context.Context) error {
 }
 
 // Run follows the feed of revocations until the context ends: on a hint, and
-// twice a second in case that a hint was lost. It also forgets what has ended.
+// when it has moved, or nobody says whether it has, twice a second in case that a
+// hint was lost. It also forgets what has ended.
 func (s *Service) Run(ctx context.Context) error {
-	wake := make(chan struct{}, 1)
 	if s.hints != nil {
-		hints, err := s.hints.Subscribe(hintRevoked, func(bus.Message) {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
-		})
+		hints, err := s.hints.Subscribe(hintRevoked, func(bus.Message) { s.look() })
 		if err != nil {
 			return fmt.Errorf("subscribe to revocations: %w", err)
 		}
@@ -169,10 +166,21 @@ func (s *Service) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-wake:
+		case <-s.wake:
 		case <-poll.C:
+			if s.head.Waits(s.revoked.clock(), s.revoked.asOf.Load()) {
+				continue
+			}
 		}
 		s.warn(ctx, s.Load(ctx))
+	}
+}
+
+// look has Run read the feed.
+func (s *Service) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/castalia-org/castalia/internal/identity/recent"
+	"github.com/castalia-org/castalia/internal/platform/feed"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/protocol/did"
@@ -50,7 +51,9 @@ type Deps struct {
 	Store    Store
 	Resolver Resolver // nil resolves nothing
 	Hints    Hints    // nil: only the poll
-	Door     Door     // nil: everybody may come in
+	// Head is that of revocations and of bindings; nil: each poll reads them.
+	Head *feed.Head
+	Door Door // nil: everybody may come in
 	// Gate shares out the time of verification between addresses; nil does not.
 	Gate   *ratelimit.Gate
 	Logger *slog.Logger
@@ -76,6 +79,8 @@ type Service struct {
 	asking  *ratelimit.Gate // of look-ups
 	flights singleflight.Group
 	revoked *revocations
+	head    *feed.Head
+	wake    chan struct{}
 	counts  counts
 }
 
@@ -116,7 +121,7 @@ func New(d Deps, cfg Config) (*Service, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &Service{
+	s := &Service{
 		sealer: sealerOf(cfg.Signer),
 		cfg:    cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
 		door: d.Door,
@@ -125,7 +130,10 @@ func New(d Deps, cfg Config) (*Service, error) {
 		}),
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
 		over: recent.New[tokenHash, ending](maxOver), revoked: newRevocations(),
-	}, nil
+		head: d.Head, wake: make(chan struct{}, 1),
+	}
+	d.Head.Follow(func(began time.Time) { s.revoked.saw(int64(began.Sub(s.revoked.began))) }, s.look)
+	return s, nil
 }
 
 // counts are what has happened since the start.

@@ -45,7 +45,7 @@ func TestErasingGoesOnWhereItWas(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		alice := identitytest.Alice.DID
 		d := opened(t, open(t), alice)
-		d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+		d.Quotas = membership.NewQuotas(d.Book, nil, nil, nil)
 		talks, files := &holding{left: 2}, &holding{left: 3, fails: errors.New("the node died")}
 		d.Holdings = []people.Holding{{Name: "conversations", Erase: talks.erase}, {Name: "files", Erase: files.erase}}
 		d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
@@ -88,7 +88,7 @@ func TestTheReceiptNamesWhatWasLost(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		alice := identitytest.Alice.DID
 		d := opened(t, open(t), alice)
-		d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+		d.Quotas = membership.NewQuotas(d.Book, nil, nil, nil)
 		var log bytes.Buffer
 		d.Log = slog.New(slog.NewTextHandler(&log, nil))
 		talks := &holding{left: 2}
@@ -118,7 +118,7 @@ func TestTheReceiptNamesWhatIsNotRevoked(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		alice := identitytest.Alice.DID
 		d := opened(t, open(t), alice)
-		d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+		d.Quotas = membership.NewQuotas(d.Book, nil, nil, nil)
 		tokens := &holding{left: 1}
 		d.Holdings = []people.Holding{{
 			Name: "tokens", Erase: tokens.erase,

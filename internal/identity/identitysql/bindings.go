@@ -11,7 +11,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
-const bindingFeed = "identity_bindings"
+// BindingFeed numbers bindings of keys.
+const BindingFeed = "identity_bindings"
 
 // Bindings implements identity.Store.
 func (s *Store) Bindings(ctx context.Context, after int64, limit int) (_ []identity.Binding, err error) {
@@ -42,7 +43,7 @@ func (s *Store) Bind(ctx context.Context, tx sqldb.Querier, person, key, by stri
 		return identity.ErrNotAKey
 	}
 	// The counter's row is locked by the first number, so that two bindings take turns.
-	feed, err := sqldb.NextFeed(ctx, tx, bindingFeed)
+	feed, err := sqldb.NextFeed(ctx, tx, BindingFeed)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Store) Bind(ctx context.Context, tx sqldb.Querier, person, key, by stri
 	if err != nil {
 		return fmt.Errorf("let the lost key go: %w", err)
 	}
-	if feed, err = sqldb.NextFeed(ctx, tx, bindingFeed); err != nil {
+	if feed, err = sqldb.NextFeed(ctx, tx, BindingFeed); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO identity_bindings (key_did, feed, person, lost, before_did, bound_by, at_ms)
@@ -82,7 +83,7 @@ func (s *Store) Bind(ctx context.Context, tx sqldb.Querier, person, key, by stri
 // is. The other one is lost from then on. Unless it is the one that signs now, it is
 // identity.ErrNotBound.
 func (s *Store) Unbind(ctx context.Context, tx sqldb.Querier, person, key string) error {
-	feed, err := sqldb.NextFeed(ctx, tx, bindingFeed)
+	feed, err := sqldb.NextFeed(ctx, tx, BindingFeed)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (s *Store) Unbind(ctx context.Context, tx sqldb.Querier, person, key string
 	if err != nil {
 		return fmt.Errorf("unbind key: %w", err)
 	}
-	if feed, err = sqldb.NextFeed(ctx, tx, bindingFeed); err != nil {
+	if feed, err = sqldb.NextFeed(ctx, tx, BindingFeed); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE identity_bindings SET lost = 0, feed = $1 WHERE key_did = $2`, feed, before)

@@ -36,13 +36,14 @@ var _ identity.Store = (*Store)(nil)
 // New returns a store.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
-const revocationFeed = "identity_revocations"
+// RevocationFeed numbers revocations.
+const RevocationFeed = "identity_revocations"
 
 // AddRevocation implements identity.Store.
 func (s *Store) AddRevocation(ctx context.Context, r identity.Revocation) (feed int64, added bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		// The counter's row is locked first, so that two of the same target take turns.
-		next, err := sqldb.NextFeed(ctx, tx, revocationFeed)
+		next, err := sqldb.NextFeed(ctx, tx, RevocationFeed)
 		if err != nil {
 			return err
 		}

@@ -42,6 +42,7 @@ type Config struct {
 	// alone is let in.
 	ServiceDID string
 	Hints      feed.Hints // nil: only the poll
+	Head       *feed.Head // that of departures; nil: each poll reads them
 	Logger     *slog.Logger
 }
 
@@ -85,7 +86,7 @@ func NewDoor(book *Book, cfg Config) (*Door, error) {
 	d := &Door{cfg: cfg, book: book, recorded: cfg.Mode(), watches: make(map[*watch]struct{})}
 	d.members.Store(recent.New[string, struct{}](rememberedMembers))
 	d.news = feed.New(feed.Config{
-		Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints, Logger: cfg.Logger,
+		Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints, Head: cfg.Head, Logger: cfg.Logger,
 	})
 	return d, nil
 }

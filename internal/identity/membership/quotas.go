@@ -90,11 +90,12 @@ type Quotas struct {
 }
 
 // NewQuotas returns what knows nobody's yet: Load reads them, and Run keeps them fresh.
-func NewQuotas(book *Book, hints feed.Hints, log *slog.Logger) *Quotas {
+func NewQuotas(book *Book, hints feed.Hints, head *feed.Head, log *slog.Logger) *Quotas {
 	q := &Quotas{store: book.store, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	q.known.Store(&map[string]Allowance{})
 	q.news = feed.New(feed.Config{
-		Subject: hintQuotas, Read: q.read, Unknown: "What you may have cannot be found out at the moment.", Hints: hints, Logger: log,
+		Subject: hintQuotas, Read: q.read, Unknown: "What you may have cannot be found out at the moment.", Hints: hints,
+		Head: head, Logger: log,
 	})
 	return q
 }

@@ -18,7 +18,7 @@ func TestWhatOnePersonMayHaveIsKnownOnEveryNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		there := membership.NewQuotas(book, nil, nil)
+		there := membership.NewQuotas(book, nil, nil, nil)
 		known := func() membership.Allowance {
 			t.Helper()
 			if err := there.Load(t.Context()); err != nil {
@@ -49,7 +49,7 @@ func TestWhatOnePersonMayHaveIsKnownOnEveryNode(t *testing.T) {
 		if a := known(); a.Bytes != nil || a.CostMicros == nil || *a.CostMicros != 7 {
 			t.Errorf("chosen again: %+v", a)
 		}
-		late := membership.NewQuotas(book, nil, nil) // of a node that was started later
+		late := membership.NewQuotas(book, nil, nil, nil) // of a node that was started later
 		if err := late.Load(t.Context()); err != nil || !late.Of(alice.DID).Own() {
 			t.Errorf("on a new node: %+v, %v", late.Of(alice.DID), err)
 		}

@@ -3,7 +3,8 @@
 // It promises that what a node knows of the feed is never older than a second
 // when Current returns nil, whatever became of the bus or of the node: one that
 // stood still or could not read looks first, and says so when it cannot. On a
-// hint, and twice a second without one, it reads what is new.
+// hint it reads what is new. Without one it looks twice a second whether there is
+// any: with Heads, one look serves all feeds, and who has moved is read.
 //
 // It does not know what is in a feed: Read takes the news in.
 package feed
@@ -49,6 +50,7 @@ type Config struct {
 	// Unknown is what Current says to a user when the feed cannot be read.
 	Unknown string
 	Hints   Hints // nil: only the poll
+	Head    *Head // nil: each poll reads
 	Logger  *slog.Logger
 }
 
@@ -58,6 +60,7 @@ type Follower struct {
 	began   time.Time    // the times below count from here, by a clock that nobody sets
 	asOf    atomic.Int64 // when the last reading began that saw the whole feed, in nanoseconds
 	flights singleflight.Group
+	wake    chan struct{}
 }
 
 // New returns a follower that has read nothing yet.
@@ -65,12 +68,31 @@ func New(cfg Config) *Follower {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Follower{cfg: cfg, began: time.Now()}
+	f := &Follower{cfg: cfg, began: time.Now(), wake: make(chan struct{}, 1)}
 	f.asOf.Store(math.MinInt64)
+	cfg.Head.Follow(func(began time.Time) { f.saw(int64(began.Sub(f.began))) }, f.look)
 	return f
 }
 
 func (f *Follower) clock() int64 { return int64(time.Since(f.began)) }
+
+// saw notes that all up to a time is known.
+func (f *Follower) saw(at int64) {
+	for {
+		before := f.asOf.Load()
+		if before >= at || f.asOf.CompareAndSwap(before, at) {
+			return
+		}
+	}
+}
+
+// look has Run read.
+func (f *Follower) look() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
 
 // Load reads all that is new.
 func (f *Follower) Load(ctx context.Context) error {
@@ -86,6 +108,7 @@ func (f *Follower) Load(ctx context.Context) error {
 }
 
 func (f *Follower) load(ctx context.Context) error {
+	done := f.cfg.Head.Reading()
 	for {
 		began := f.clock()
 		limited, cancel := context.WithTimeout(ctx, readLimit)
@@ -95,7 +118,8 @@ func (f *Follower) load(ctx context.Context) error {
 			return fmt.Errorf("read feed %s: %w", f.cfg.Subject, err)
 		}
 		if !more {
-			f.asOf.Store(began)
+			f.saw(began)
+			done()
 			return nil
 		}
 	}
@@ -129,14 +153,8 @@ func (f *Follower) Tell(ctx context.Context) {
 
 // Run follows the feed until the context ends.
 func (f *Follower) Run(ctx context.Context) error {
-	wake := make(chan struct{}, 1)
 	if f.cfg.Hints != nil {
-		hints, err := f.cfg.Hints.Subscribe(f.cfg.Subject, func(bus.Message) {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
-		})
+		hints, err := f.cfg.Hints.Subscribe(f.cfg.Subject, func(bus.Message) { f.look() })
 		if err != nil {
 			return fmt.Errorf("subscribe to %s: %w", f.cfg.Subject, err)
 		}
@@ -148,8 +166,11 @@ func (f *Follower) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-wake:
+		case <-f.wake:
 		case <-poll.C:
+			if f.cfg.Head.Waits(f.clock(), f.asOf.Load()) {
+				continue
+			}
 		}
 		if err := f.Load(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a feed could not be read", slog.String("event", "feed.read_failed"),

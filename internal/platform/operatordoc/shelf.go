@@ -32,6 +32,7 @@ const (
 // Config says how a Shelf learns of changes.
 type Config struct {
 	Hints  feed.Hints // nil: only the poll
+	Head   *feed.Head // that of versions; nil: each poll reads them
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -60,7 +61,7 @@ func NewShelf(store Store, cfg Config) *Shelf {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.news = feed.New(feed.Config{Subject: hintStored, Read: s.read, Unknown: "The documents cannot be read at the moment.", Hints: cfg.Hints, Logger: s.log})
+	s.news = feed.New(feed.Config{Subject: hintStored, Read: s.read, Unknown: "The documents cannot be read at the moment.", Hints: cfg.Hints, Head: cfg.Head, Logger: s.log})
 	return s
 }
 

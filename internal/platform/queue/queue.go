@@ -168,6 +168,15 @@ const lanePage = 128
 // of a lane that skip names. Lanes after the one that was served last come first.
 func (q *Queue) Take(ctx context.Context, n int, skip func(lane string) bool) ([]Item, error) {
 	until := time.Now().Add(q.cfg.Lease)
+	// Most queues are empty most of the time, and every node looks at each every second.
+	var there int
+	err := q.db.Read().QueryRowContext(ctx, `SELECT 1 FROM queue_items WHERE queue = $1 LIMIT 1`, q.cfg.Name).Scan(&there)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look into queue: %w", err)
+	}
 	now, err := q.db.Now(ctx)
 	if err != nil {
 		return nil, err

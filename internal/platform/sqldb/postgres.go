@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +28,6 @@ const (
 	pgSilence        = 15 * time.Second // without an answer to a statement
 	pgTries          = 20
 	pgFleetLane      = 4 // the try from which lanes are the fleet's
-	pgMaxPause       = 100 * time.Millisecond
 	pgLostTries      = 3 // with a connection that was lost
 	pgIdleInTx       = "idle_in_transaction_session_timeout"
 )
@@ -38,7 +36,8 @@ const (
 // SQLite, where functions run one by one, is right here. A function that loses
 // against another is run again. From its second try it queues in a lane of this
 // process, from a later one in a lane of the fleet (an advisory lock), so that
-// many writers of one row take turns instead of defeating each other.
+// many writers of one row, or of one small table, take turns instead of defeating
+// each other; one that still loses, against those that are new, has them wait.
 type postgresEngine struct {
 	db               *DB
 	writers, readers *pgline.Pool
@@ -132,19 +131,13 @@ func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
 		if errors.Is(err, errLaneTaken) {
 			continue // its lane is where it waits
 		}
-		if IsSerialization(err) && len(p.Wanted) == 0 {
-			p.Want("conflict")
+		if IsSerialization(err) {
+			p.Lose()
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := pgline.PauseBefore(ctx, try); err != nil {
 			return err
 		}
 	}
-}
-
-// pause waits a random time that grows with the tries.
-func pause(ctx context.Context, try int) error {
-	//nolint:gosec // spreads retries, guards nothing
-	return pgline.Pause(ctx, rand.N(min(pgMaxPause, time.Millisecond<<min(try, 10))))
 }
 
 // attempt runs fn once, in the lanes that earlier tries asked for.
@@ -166,6 +159,11 @@ func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pgline.Pa
 		}
 		defer release()
 	}
+	end, err := p.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	return e.transact(ctx, conn, sql.LevelSerializable, p, fn)
 }
 

@@ -15,7 +15,7 @@ import (
 // Block implements membership.Store.
 func (s *Store) Block(ctx context.Context, b membership.Block) error {
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		feed, err := sqldb.NextFeed(ctx, tx, departureFeed)
+		feed, err := sqldb.NextFeed(ctx, tx, DepartureFeed)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Store) Block(ctx context.Context, b membership.Block) error {
 // Unblock implements membership.Store.
 func (s *Store) Unblock(ctx context.Context, did string, at time.Time) (ended bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		feed, err := sqldb.NextFeed(ctx, tx, departureFeed)
+		feed, err := sqldb.NextFeed(ctx, tx, DepartureFeed)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ var _ membership.Store = (*Store)(nil)
 // New returns a store.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
-const departureFeed = "membership_departures"
+// DepartureFeed numbers who left, was kept out or let in again.
+const DepartureFeed = "membership_departures"
 
 // AddMember implements membership.Store.
 func (s *Store) AddMember(ctx context.Context, m membership.Member) (added bool, err error) {
@@ -56,7 +57,7 @@ func addMember(ctx context.Context, tx sqldb.Querier, m membership.Member) (bool
 // RemoveMember implements membership.Store.
 func (s *Store) RemoveMember(ctx context.Context, did string, at time.Time) (removed bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		feed, err := sqldb.NextFeed(ctx, tx, departureFeed)
+		feed, err := sqldb.NextFeed(ctx, tx, DepartureFeed)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	quotaFeed    = "membership_quotas"
+	// QuotaFeed numbers changes of quotas.
+	QuotaFeed    = "membership_quotas"
 	quotaColumns = `did, bytes, messages, cost_micros, set_by, set_ms, feed`
 	// usual is stored for what everybody may have.
 	usual = -1
@@ -34,7 +35,7 @@ func limitOf(n int64) *int64 {
 // SetQuota implements membership.Store. A row stays when its quota ends: the feed tells of it.
 func (s *Store) SetQuota(ctx context.Context, q membership.Quota) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		feed, err := sqldb.NextFeed(ctx, tx, quotaFeed)
+		feed, err := sqldb.NextFeed(ctx, tx, QuotaFeed)
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ var files embed.FS
 // Migrations returns the schema.
 func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "operatordoc", FS: files} }
 
-// versionFeed numbers the versions of all documents.
-const versionFeed = "operatordoc_versions"
+// VersionFeed numbers the versions of all documents.
+const VersionFeed = "operatordoc_versions"
 
 // Store is an operatordoc.Store in a database whose migrations were applied.
 type Store struct {
@@ -58,7 +58,7 @@ func scanVersion(row interface{ Scan(into ...any) error }, withText bool) (v ope
 func (s *Store) AddVersion(ctx context.Context, v operatordoc.Version, after int64) (operatordoc.Version, error) {
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		// The feed's row is locked from here on, so that the newest stays the newest.
-		number, err := sqldb.NextFeed(ctx, tx, versionFeed)
+		number, err := sqldb.NextFeed(ctx, tx, VersionFeed)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 type Lanes struct {
 	mu   sync.Mutex
 	open map[string]*lane
+	gate gate
 }
 
 type lane struct {
@@ -90,6 +91,7 @@ type Pass struct {
 	Held  []string
 	// Wanted are lanes that the next try enters before it begins.
 	Wanted []string
+	lost   int // conflicts
 }
 
 type turnKey struct{}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -156,4 +157,12 @@ func Pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+const maxPause = 100 * time.Millisecond
+
+// PauseBefore waits a random time that grows with the tries.
+func PauseBefore(ctx context.Context, try int) error {
+	//nolint:gosec // spreads retries, guards nothing
+	return Pause(ctx, rand.N(min(maxPause, time.Millisecond<<min(try, 10))))
 }
