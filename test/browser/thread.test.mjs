@@ -120,6 +120,16 @@ test("what is read stays where it is while an answer is written, and what is edi
   await page.close();
 });
 
+test("what stands behind the last message covers none of its buttons", async () => {
+  const { page } = await open("messages=30&failed=1");
+  const behind = page.getByRole("button", { name: "Try again" });
+  await behind.waitFor();
+  const button = page.locator(".castalia-last").getByRole("button", { name: "Ask again" });
+  const [above, below] = await Promise.all([button, behind].map((one) => one.boundingBox()));
+  assert.ok(above.y + above.height <= below.y, `the button ends at ${above.y + above.height}, the next one begins at ${below.y}`);
+  await page.close();
+});
+
 for (const dir of ["ltr", "rtl"]) {
   for (const theme of ["light", "dark"]) {
     test(`they fit a telephone and satisfy axe, ${dir}, ${theme}`, async () => {

@@ -32,6 +32,10 @@ oracle.history.set(
     ...(i % 10 === 7 ? { toolCalls: [{ id: `c${i}`, name: "look_up", args: { q: "spring" }, status: "done" as const, output: "found" }] } : {}),
   })),
 );
+if (asked.has("failed")) {
+  const error = { message: "The model had a problem.", kind: "model", retryable: true };
+  oracle.history.get("$s")?.push({ id: "failed", type: "ai", content: "", isComplete: true, error });
+}
 const day = new Date().toISOString();
 const later = new Date(Date.now() + 3_600_000).toISOString();
 oracle.sessions = ["$s", "$t"].map((sessionId, i) => ({

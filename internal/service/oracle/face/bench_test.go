@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -13,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/face"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/plugin"
@@ -33,6 +37,9 @@ func wires() []wire {
 		{own, func(c string) (string, string) { return "/messages/" + c, `{"message":"hi","stream":true}` }},
 		{"chat", func(c string) (string, string) {
 			return "/v1/chat/completions", fmt.Sprintf(`{"model":"oracle","stream":true,"messages":[{"role":"system","content":%q},{"role":"user","content":"hi"}]}`, c)
+		}},
+		{"responses", func(c string) (string, string) {
+			return "/v1/responses", fmt.Sprintf(`{"model":"oracle","stream":true,"instructions":%q,"input":"hi"}`, c)
 		}},
 		{"ag-ui", func(c string) (string, string) {
 			return "/ag-ui", fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"hi"}]}`, c)
@@ -106,9 +113,10 @@ func BenchmarkFirstToken(b *testing.B) {
 	}
 }
 
-// BenchmarkFaceStreams measures the memory of open streams, of answers that wait in their middle: of readers of one
-// turn, and of streams that have a turn each. By /v1/chat/completions there are only those: an equal request is another
-// turn there while the first is read.
+// BenchmarkFaceStreams measures the memory of open streams, of answers that wait in their middle: alone, as readers of
+// turns that were there before, and with a turn each. By our own route, AG-UI and the AI SDK's stream many read one turn.
+// By OpenAI's wires an equal request is another turn while the first is read, so there each stream joins a turn of its
+// own, which was begun in the face without it; what such a turn takes is told beside it.
 func BenchmarkFaceStreams(b *testing.B) {
 	const streams, turning = 1000, 250
 	hold := make(chan struct{})
@@ -155,7 +163,18 @@ func BenchmarkFaceStreams(b *testing.B) {
 				c, _ := open(http.MethodPost, path, body)
 				return c
 			}), w.name+"-KiB/turn")
-			if w.name == "chat" {
+			if path, _ := w.request(""); strings.HasPrefix(path, "/v1/") {
+				begun := beginTurns(b, n, 50+streams)
+				b.ReportMetric(begun.each, w.name+"-KiB/bare-turn")
+				b.ReportMetric(perStream(streams, func() net.Conn {
+					name, run := begun.next()
+					path, body := w.request(name)
+					c, seen := open(http.MethodPost, path, body)
+					if !strings.Contains(seen, run) {
+						b.Fatalf("%s began another turn than %s: %s", path, run, seen)
+					}
+					return c
+				}), w.name+"-KiB/stream")
 				continue
 			}
 			path, body := w.request(alice.Session())
@@ -173,6 +192,55 @@ func BenchmarkFaceStreams(b *testing.B) {
 			_ = first.Close()
 		}
 	}
+}
+
+// turns are turns that nobody reads, by the conversations that began them.
+type turns struct {
+	names, runs []string
+	// each is the memory that one takes, in KiB.
+	each float64
+}
+
+// next takes one of them.
+func (t *turns) next() (name, run string) {
+	name, run = t.names[0], t.runs[0]
+	t.names, t.runs = t.names[1:], t.runs[1:]
+	return name, run
+}
+
+// beginTurns begins turns as a request by OpenAI's wires does, as if their programs had lost their lines, and returns
+// when all of them wait in their middle.
+func beginTurns(b *testing.B, n *oracletest.Node, count int) *turns {
+	faces := face.New(face.Deps{
+		Service: n.Service, Turns: n.Turns, Engine: n.Engine, Provider: scripted.Sequence(scripted.Text(word)),
+		Marks: n.Store.PluginStore(face.Store), Log: slog.New(slog.DiscardHandler),
+	})
+	who := identity.Principal{DID: identitytest.Alice.DID, Sponsor: identitytest.Alice.DID}
+	out := &turns{names: make([]string, 0, count), runs: make([]string, 0, count)}
+	before := inUse()
+	for range count {
+		name := oracle.NewID()
+		answer, err := faces.Begin(b.Context(), face.Ask{Who: who, Request: oracle.TurnRequest{Message: "hi", Instructions: name}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		reader, err := n.Engine.Follow(b.Context(), who.DID, answer.RunID, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for said := false; !said; {
+			frames, err := reader.Next(b.Context(), time.Minute)
+			if err != nil {
+				b.Fatal(err)
+			}
+			said = slices.ContainsFunc(frames, func(f oracle.Frame) bool { return strings.Contains(string(f.Data), word) })
+		}
+		reader.Close()
+		answer.Close()
+		out.names, out.runs = append(out.names, name), append(out.runs, answer.RunID)
+	}
+	out.each = float64(inUse()-before) / float64(count) / 1024
+	return out
 }
 
 // inUse is the memory in use after a collection, stacks included.

@@ -153,14 +153,19 @@ func cheapest(all []model.Info) string {
 
 // Begin stores the message and begins to answer, or finds the answer that the
 // same request began earlier and that did not arrive.
-func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) { return f.begin(ctx, a, nil) }
+func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) {
+	return f.begin(ctx, a, nil, nil)
+}
 
 // marker makes what is remembered of a run that begins.
 type marker func(runID string) (run.Mark, error)
 
+// replayer finds the answer of a request that was begun before, also one that arrived.
+type replayer func() (answer *Answer, ok bool, err error)
+
 // begin is Begin. What is made of the run that it starts is stored with it: the first
-// token waits for no second write.
-func (f *Faces) begin(ctx context.Context, a Ask, mark marker) (*Answer, error) {
+// token waits for no second write. replay is asked when the same request began a run before.
+func (f *Faces) begin(ctx context.Context, a Ask, mark marker, replay replayer) (*Answer, error) {
 	q := a.Request
 	q.Origin = usage.SourceFace
 	if a.Who.Sponsor != a.Who.DID {
@@ -180,11 +185,19 @@ func (f *Faces) begin(ctx context.Context, a Ask, mark marker) (*Answer, error) 
 		}
 		start.SessionID = session.ID
 	}
-	earlier, ok, err := f.deps.Engine.ByRequest(ctx, start.Owner, start.SessionID, start.RequestID)
+	// The fingerprint knows the conversation. Asked in the session, the engine would look whether that is archived
+	// whenever nothing is found, which is nearly always.
+	earlier, ok, err := f.deps.Engine.ByRequest(ctx, start.Owner, "", start.RequestID)
 	if err != nil {
 		return nil, err
 	}
-	if ok && f.unheard(ctx, earlier, a.Named) {
+	if ok && replay != nil {
+		if answer, found, err := replay(); found || err != nil {
+			return answer, err
+		}
+	}
+	isSame := ok && (start.SessionID == "" || start.SessionID == earlier.SessionID)
+	if isSame && f.unheard(ctx, earlier, a.Named) {
 		reader, err := f.deps.Engine.Follow(ctx, start.Owner, earlier.ID, 0)
 		if err == nil {
 			return f.answer(earlier, reader, false), nil

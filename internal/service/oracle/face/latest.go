@@ -60,14 +60,16 @@ func (l *latest) add(runID string, continues bool) {
 
 // BeginLatest is Begin and NoteLatest in one: a run that begins is stored as the latest.
 func (f *Faces) BeginLatest(ctx context.Context, ask Ask, continues bool) (answer *Answer, message string, err error) {
-	l, err := f.latest(ctx, ask.Who.DID, ask.Conversation)
-	if err != nil {
-		return nil, "", err
+	var l latest
+	if continues { // else it begins anew, whatever was before
+		if l, err = f.latest(ctx, ask.Who.DID, ask.Conversation); err != nil {
+			return nil, "", err
+		}
 	}
 	answer, err = f.begin(ctx, ask, func(runID string) (run.Mark, error) {
 		l.add(runID, continues)
 		return marked(latestKey(ask.Who.DID, ask.Conversation), l)
-	})
+	}, nil)
 	if err != nil {
 		return nil, "", err
 	}

@@ -155,12 +155,18 @@ func (f *Faces) Note(ctx context.Context, a *Answer, ask Ask, name string) error
 	return f.mark(ctx, m)
 }
 
-// BeginNamed is Begin and Note in one: a run that begins is stored with its name.
+// BeginNamed is Noted, Begin and Note in one, for a request that says something: a run that begins is stored with its
+// name. Which run has the name is looked up only when the same request began one before: what another request named so
+// is not replayed.
 func (f *Faces) BeginNamed(ctx context.Context, ask Ask, name string) (*Answer, error) {
+	replayed := false
 	answer, err := f.begin(ctx, ask, func(runID string) (run.Mark, error) {
 		return marked(noteKey(ask.Who.DID, ask.Conversation, name), noted{RunID: runID, Request: fingerprint(ask)})
+	}, func() (answer *Answer, ok bool, err error) {
+		answer, replayed, err = f.Noted(ctx, ask, name, true)
+		return answer, replayed, err
 	})
-	if err != nil || !answer.Repeats() {
+	if err != nil || replayed || !answer.Repeats() {
 		return answer, err
 	}
 	if err := f.Note(ctx, answer, ask, name); err != nil {

@@ -141,15 +141,21 @@ export function withFollowed(model: ChatModel, requestId: string): ChatModel {
 export function stateOf(model: ChatModel, before?: ChatState): ChatState {
   const { conversation, turn, view } = model;
   const all = shownMessages(conversation, turn?.reply && messageOf(turn.reply));
-  const known = before?.messages ?? [];
-  const isSame = before && all.length === known.length && all.every((m, i) => m === known[i]);
+  const known = before?.messages;
   const next: ChatState = {
     ...view,
-    messages: isSame ? known : all,
+    messages: known && areSame(known, all) ? known : all,
     hasEarlier: conversation.cursor !== null,
   };
   const keys = Object.keys(next) as (keyof ChatState)[];
   return before && keys.every((key) => next[key] === before[key]) ? before : next;
+}
+
+/** Whether the messages are the same; what is new is mostly at the end, so that is looked at first. */
+function areSame(some: IMessage[], others: IMessage[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = some.length - 1; i >= 0; i--) if (some[i] !== others[i]) return false;
+  return true;
 }
 
 /** What a page sees of a chat that is not open yet. */

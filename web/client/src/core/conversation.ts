@@ -1,5 +1,5 @@
 import { dropOldest } from "./bounded";
-import { adopt, marked, merge, place, settle, upTo, type Extra } from "./history";
+import { adopt, componentsOf, marked, merge, place, settle, upTo, type Extra } from "./history";
 import { cursorOf, type Page } from "./pages";
 import { isFailure } from "./parts";
 import type { IFeedback, IMessage } from "./types";
@@ -194,7 +194,30 @@ export function withEarlier(c: Conversation, page: Page): Conversation {
   return { ...c, stored: [...earlier, ...c.stored], cursor: cursorOf(page) };
 }
 
+/** What was to be seen of a conversation, and where in it the reply is that was being written. */
+interface Shown {
+  readonly all: IMessage[];
+  readonly live: IMessage;
+  readonly at: number;
+}
+
+/** A conversation never changes, so where its entries stand is found once, and not with every word of a reply. */
+const seen = new WeakMap<Conversation, Shown>();
+
 /** All that is to be seen, with the reply that is being written. */
 export function shownMessages(c: Conversation, live: IMessage | undefined): IMessage[] {
-  return place([...c.stored, ...c.pending, ...(live ? [live] : [])], c.extras);
+  const before = live && seen.get(c);
+  if (before && standsWhere(before.live, live)) {
+    const all = [...before.all];
+    all[before.at] = live;
+    return all;
+  }
+  const all = place([...c.stored, ...c.pending, ...(live ? [live] : [])], c.extras);
+  if (live) seen.set(c, { all, live, at: all.indexOf(live) });
+  return all;
+}
+
+/** Whether a reply has the same entries beside it as another: only what it shows itself moves them. */
+function standsWhere(one: IMessage, other: IMessage): boolean {
+  return one.id === other.id && componentsOf(one).join() === componentsOf(other).join();
 }

@@ -157,9 +157,7 @@ export interface Extra {
  */
 export function place(messages: IMessage[], all: Extra[]): IMessage[] {
   if (all.length === 0) return messages;
-  const stored = messages.flatMap((m) =>
-    (m.toolCalls ?? []).flatMap((c) => (c.component ? [`-render_component-${c.id}`] : [])),
-  );
+  const stored = messages.flatMap(componentsOf).map((id) => `-render_component-${id}`);
   const extras = all.filter((e) => !stored.some((end) => e.message.id.endsWith(end)));
   const known = new Set(messages.map((m) => m.id));
   const place = (e: Extra) => e.after.find((id) => known.has(id));
@@ -169,4 +167,9 @@ export function place(messages: IMessage[], all: Extra[]): IMessage[] {
   ]);
   const lost = extras.filter((e) => !place(e));
   return [...placed, ...lost.map((e) => e.message)];
+}
+
+/** The calls of a message that show a component. */
+export function componentsOf({ toolCalls = [] }: IMessage): string[] {
+  return toolCalls.flatMap((call) => (call.component ? [call.id] : []));
 }

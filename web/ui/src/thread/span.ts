@@ -23,24 +23,69 @@ export interface Place {
   isEnd: boolean;
 }
 
-/** Heights of messages: as they were drawn, or guessed from what they say. */
+/**
+ * Heights of messages, as they were drawn, or guessed from what they say, and where messages stand by them. What was
+ * summed up is kept: with each word of an answer only its own message is looked at, however many there are.
+ */
 export class Heights {
   readonly #drawn = new Map<string, number>();
   readonly #guessed = new Map<string, number>();
+  /** Where messages are in the list that was looked at last, as far as it is known. */
+  readonly #places = new Map<string, number>();
+  #messages: IMessage[] = [];
+  /** How high everything before a message is; of those behind #known it is not known. */
+  readonly #tops = [0];
+  #known = 0;
 
   of(message: IMessage): number {
     return this.#drawn.get(message.id) ?? this.#guess(message);
   }
 
   set(id: string, height: number): void {
+    if (this.#drawn.get(id) === height) return;
     this.#drawn.set(id, height);
+    this.#known = Math.min(this.#known, this.#places.get(id) ?? this.#known);
   }
 
   /** How high the messages of a span are together. */
   sum(messages: IMessage[], { from, to }: Span): number {
-    let sum = 0;
-    for (let i = from; i < to; i++) sum += this.of(messages[i] as IMessage);
-    return sum;
+    return this.#top(messages, to) - this.#top(messages, from);
+  }
+
+  /** The index of a message by its id; -1 when it is not there. */
+  indexOf(messages: IMessage[], id: string): number {
+    const known = this.#places.get(id) ?? -1;
+    if (messages[known]?.id === id) return known;
+    const found = messages.findIndex((m) => m.id === id);
+    if (found >= 0) this.#places.set(id, found);
+    return found;
+  }
+
+  /** The first message whose end is below a height, or also at it; the last one when none is. */
+  at(messages: IMessage[], height: number, isOrAt: boolean): number {
+    this.#top(messages, messages.length);
+    let from = 0;
+    let to = messages.length - 1;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const end = this.#tops[middle + 1] ?? 0;
+      if (end > height || (isOrAt && end === height)) to = middle;
+      else from = middle + 1;
+    }
+    return from;
+  }
+
+  #top(messages: IMessage[], index: number): number {
+    if (messages !== this.#messages) {
+      this.#known = Math.min(this.#known, inCommon(messages, this.#messages));
+      this.#messages = messages;
+    }
+    for (; this.#known < index; this.#known++) {
+      const message = messages[this.#known] as IMessage;
+      this.#places.set(message.id, this.#known);
+      this.#tops[this.#known + 1] = (this.#tops[this.#known] ?? 0) + this.of(message);
+    }
+    return this.#tops[index] ?? 0;
   }
 
   /** A guess stays as it is: what is above the reader must not move by itself. */
@@ -57,11 +102,28 @@ export class Heights {
   }
 }
 
+/**
+ * With how many messages two lists begin that are the same. Lists that differ in their last message, as with each word of
+ * an answer, are known by the one before it: what is changed in between keeps its place, and its height when it is drawn.
+ */
+function inCommon(some: IMessage[], others: IMessage[]): number {
+  const last = Math.min(some.length, others.length) - 1;
+  if (last > 0 && some[0] === others[0] && some[last - 1] === others[last - 1]) return last;
+  let count = 0;
+  while (count <= last && some[count] === others[count]) count++;
+  return count;
+}
+
 /** Which messages a remembered window has now. */
-export function spanOf(messages: IMessage[], place: Place | undefined, isAway: boolean): Span {
+export function spanOf(
+  messages: IMessage[],
+  heights: Heights,
+  place: Place | undefined,
+  isAway: boolean,
+): Span {
   const count = messages.length;
   if (count < most) return { from: 0, to: count };
-  const found = place ? messages.findIndex((m) => m.id === place.firstId) : -1;
+  const found = place ? heights.indexOf(messages, place.firstId) : -1;
   if (!place || found < 0) return { from: count - usual, to: count };
   const to = place.isEnd ? count : Math.min(count, found + place.count);
   if (to - found < most) return { from: found, to };
@@ -78,17 +140,8 @@ export function moved(
 ): Place | undefined {
   const count = messages.length;
   if (count < most) return undefined;
-  let first = -1;
-  let last = count - 1;
-  let at = 0;
-  for (let i = 0; i < count; i++) {
-    at += heights.of(messages[i] as IMessage);
-    if (first < 0 && at > seen.top) first = i;
-    if (at < seen.bottom) continue;
-    last = i;
-    break;
-  }
-  if (first < 0) first = count - 1;
+  const first = heights.at(messages, seen.top, false);
+  const last = heights.at(messages, seen.bottom, true);
   const isEnough =
     (now.from === 0 || first - now.from >= spare) &&
     (now.to === count || now.to - 1 - last >= spare);
@@ -110,7 +163,7 @@ export function rowsOf(
   keptId: string | undefined,
 ): Row[] {
   const shown = Array.from({ length: to - from }, (_, i) => from + i);
-  const kept = keptId === undefined ? -1 : messages.findIndex((m) => m.id === keptId);
+  const kept = keptId === undefined ? -1 : heights.indexOf(messages, keptId);
   if (kept >= to) shown.push(kept);
   else if (kept >= 0 && kept < from) shown.unshift(kept);
   const rows: Row[] = [];

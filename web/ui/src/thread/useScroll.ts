@@ -22,7 +22,7 @@ export function useScroll(messages: IMessage[], isBusy: boolean, isAsked: boolea
   const [isAway, setAway] = useState(false);
   const [place, setPlace] = useState<Place>();
   const [keptId, setKeptId] = useState<string>();
-  const { from, to } = spanOf(messages, place, isAway);
+  const { from, to } = spanOf(messages, heights, place, isAway);
   const rows: Row[] = rowsOf(messages, heights, { from, to }, keptId);
 
   /** Remembers what the reader sees first. */

@@ -146,12 +146,14 @@ func (a *api) find(ctx context.Context, who identity.Principal, body RunAgentInp
 		answer, err = f.Resume(ctx, who, body.ThreadID, in.decided)
 		return answer, false, err
 	}
-	if answer, ok, err := f.Noted(ctx, in.ask, body.RunID, in.says); ok || err != nil {
-		return answer, true, err
-	}
-	if !in.says && in.last != "" {
-		if answer, ok, err := f.Owed(ctx, who.DID, body.ThreadID, in.last); ok || err != nil {
-			return answer, false, err
+	if !in.says {
+		if answer, ok, err := f.Noted(ctx, in.ask, body.RunID, false); ok || err != nil {
+			return answer, true, err
+		}
+		if in.last != "" {
+			if answer, ok, err := f.Owed(ctx, who.DID, body.ThreadID, in.last); ok || err != nil {
+				return answer, false, err
+			}
 		}
 	}
 	if in.ask.Empty() {

@@ -184,41 +184,54 @@ func completionID(a *face.Answer) string { return "chatcmpl-" + strings.ReplaceA
 // chunks writes an answer piece by piece.
 type chunks struct {
 	facehttp.Events
-	head, tail string // of a chunk, around its delta
-	calls      int
-	base       string // of links to passages
-	text       strings.Builder
+	common string // what each chunk begins with
+	tail   string // what follows its delta
+	usage  bool   // is wanted
+	calls  int
+	base   string // of links to passages
+	text   strings.Builder
 }
 
-// stream answers with chunks.
+// stream answers with chunks. While it waits there is little on its stack, which else is twice as large for as
+// long as the stream is open: what comes first and last is written by others.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer, how manner) error {
-	id, _ := json.Marshal(completionID(answer)) // texts can be encoded
-	model, _ := json.Marshal(how.model)
-	common := `{"id":` + string(id) + `,"object":"chat.completion.chunk","created":` + strconv.FormatInt(answer.Created.Unix(), 10) +
-		`,"model":` + string(model)
-	c := &chunks{base: httpserver.AbsoluteBase(r), head: common + `,"choices":[{"index":0,"delta":`, tail: `,"finish_reason":null}]}`}
-	c.Open(w, r)
-	c.delta(`{"role":"assistant","content":""}`)
-	c.Wait()
+	c := newChunks(w, r, answer, how)
 	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, c)
 	if err != nil {
 		return c.fail(err)
 	}
-	reason, _ := json.Marshal(finishReason(end.Reason))
-	c.tail = `,"finish_reason":` + string(reason) + `}]}`
-	c.delta(`{}`)
-	if how.usage {
-		usage, err := json.Marshal(usageOf(end.Usage))
-		if err != nil {
-			return err
-		}
-		c.Data(common + `,"choices":[],"usage":` + string(usage) + `}`)
-	}
-	c.Data("[DONE]")
-	if c.Flush(false) == nil {
+	if c.finish(end) == nil {
 		answer.Arrived(r.Context())
 	}
 	return nil
+}
+
+// newChunks begins an answer.
+func newChunks(w http.ResponseWriter, r *http.Request, answer *face.Answer, how manner) *chunks {
+	id, _ := json.Marshal(completionID(answer)) // texts can be encoded
+	model, _ := json.Marshal(how.model)
+	c := &chunks{
+		base: httpserver.AbsoluteBase(r), usage: how.usage, tail: `,"finish_reason":null}]}`,
+		common: `{"id":` + string(id) + `,"object":"chat.completion.chunk","created":` + strconv.FormatInt(answer.Created.Unix(), 10) +
+			`,"model":` + string(model),
+	}
+	c.Open(w, r)
+	c.delta(`{"role":"assistant","content":""}`)
+	c.Wait()
+	return c
+}
+
+// finish ends an answer; it fails when nobody reads it.
+func (c *chunks) finish(end *face.End) error {
+	reason, _ := json.Marshal(finishReason(end.Reason)) // texts can be encoded
+	c.tail = `,"finish_reason":` + string(reason) + `}]}`
+	c.delta(`{}`)
+	if c.usage {
+		usage, _ := json.Marshal(usageOf(end.Usage)) // numbers can be encoded
+		c.Data(c.common + `,"choices":[],"usage":` + string(usage) + `}`)
+	}
+	c.Data("[DONE]")
+	return c.Flush(false)
 }
 
 // fail ends a stream with what went wrong, where its status has been sent.
@@ -236,7 +249,9 @@ func (c *chunks) fail(err error) error {
 	return nil
 }
 
-func (c *chunks) delta(delta string) { c.Data(c.head + delta + c.tail) }
+func (c *chunks) delta(delta string) {
+	c.Data(c.common + `,"choices":[{"index":0,"delta":` + delta + c.tail)
+}
 
 func quoted(text string) string {
 	b, _ := json.Marshal(text) // texts can be encoded

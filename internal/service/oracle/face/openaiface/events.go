@@ -146,32 +146,46 @@ func (b *response) end(end *face.End) {
 	}
 }
 
-// stream answers with events.
+// stream answers with events. While it waits there is little on its stack: see api.stream.
 func (b *response) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer) error {
+	b.begin(w, r)
+	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, b)
+	if err != nil {
+		return b.fail(err)
+	}
+	if b.finish(end) == nil {
+		answer.Arrived(r.Context())
+	}
+	return nil
+}
+
+func (b *response) begin(w http.ResponseWriter, r *http.Request) {
 	b.Open(w, r)
 	b.send("response.created", event{Response: &b.Response})
 	b.send("response.in_progress", event{Response: &b.Response})
 	b.Wait()
-	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, b)
-	if err != nil {
-		e := fault.From(err)
-		if e.Kind == fault.Canceled {
-			return nil
-		}
-		if !b.Sent() {
-			return err
-		}
-		_, body := errorOf(e)
-		b.Status, b.Error = "failed", &ResponseError{Code: codeOf(body.Error), Message: body.Error.Message}
-		b.send("response.failed", event{Response: &b.Response})
-		_ = b.Flush(false) // nobody is left to tell
-		return nil
-	}
+}
+
+// finish ends a stream; it fails when nobody reads it.
+func (b *response) finish(end *face.End) error {
 	b.end(end)
 	b.send("response."+b.Status, event{Response: &b.Response})
-	if b.Flush(false) == nil {
-		answer.Arrived(r.Context())
+	return b.Flush(false)
+}
+
+// fail ends a stream with what went wrong, where its status has been sent.
+func (b *response) fail(err error) error {
+	e := fault.From(err)
+	if e.Kind == fault.Canceled {
+		return nil
 	}
+	if !b.Sent() {
+		return err
+	}
+	_, body := errorOf(e)
+	b.Status, b.Error = "failed", &ResponseError{Code: codeOf(body.Error), Message: body.Error.Message}
+	b.send("response.failed", event{Response: &b.Response})
+	_ = b.Flush(false) // nobody is left to tell
 	return nil
 }
 
