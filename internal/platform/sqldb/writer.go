@@ -18,7 +18,7 @@ import (
 // that the first in it does not wait for ever.
 const (
 	batchCount = 256
-	batchTime  = 4 * time.Millisecond
+	batchTime  = 12 * time.Millisecond
 	queueSize  = 1024
 	// laterTime is how old a batch may be in which somebody waits for an answer
 	// and that still takes in writes that are not urgent; laterLeast of those are
