@@ -45,7 +45,8 @@ func TestFSSyncOfEqualFilesIsOneListing(t *testing.T) {
 	s.env = append([]string{"CASTALIA_URL=" + between.URL}, s.env[1:]...)
 	for _, args := range [][]string{{src, "/m"}, {"--down", "/m", src}} {
 		listings.Store(0)
-		if _, text, code := s.said(append([]string{"fs", "sync"}, args...)...); code != 0 || !strings.Contains(text, fmt.Sprintf(" %d equal", files)) {
+		_, text, code := s.said(append([]string{"fs", "sync"}, args...)...)
+		if code != 0 || !strings.Contains(text, fmt.Sprintf(" %d equal", files)) {
 			t.Fatalf("sync %v: %d %s", args, code, text)
 		}
 		if n := listings.Load(); n != pages {

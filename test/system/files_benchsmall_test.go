@@ -82,7 +82,9 @@ func BenchmarkSmallFilesByHTTP(b *testing.B) {
 	}
 	ours := servers["castalia"]
 	dav := servers["webdav"]
-	for what, s := range map[string]spent{"put": ours.put, "get": ours.fetch, "webdav-put": dav.put, "webdav-get": dav.fetch} {
+	for what, s := range map[string]spent{
+		"put": ours.put, "get": ours.fetch, "webdav-put": dav.put, "webdav-get": dav.fetch,
+	} {
 		b.ReportMetric(float64(s.server.Microseconds())/float64(n*b.N), what+"-server-cpu-µs")
 		b.ReportMetric(float64(s.client.Microseconds())/float64(n*b.N), what+"-client-cpu-µs")
 	}

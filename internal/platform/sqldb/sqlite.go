@@ -19,11 +19,6 @@ import (
 // FileName is the database's name in the data folder.
 const FileName = "castalia.db"
 
-// checkpointPages is how long the log grows before it is folded into the file, which the
-// only writer does: 16 MB. Most pages of a small log are in it more than once, and each
-// time they would be written and synced again.
-const checkpointPages = 4000
-
 // sqliteEngine is the embedded database: one file in WAL mode, one writing
 // connection, a pool of reading ones.
 type sqliteEngine struct {
@@ -104,11 +99,11 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 		q.Set("_synchronous", "FULL") // acknowledged means durable
 		q.Add("_pragma", "journal_size_limit(67108864)")
 		q.Add("_pragma", "cache_size(-16384)")
-		pages := checkpointPages
+		fold := 4000 // pages, 16 MB: most pages of a smaller log are in it more than once
 		if db.opt.KeepLog {
-			pages = 0 // Log.Fold does it
+			fold = 0 // Log.Fold does it
 		}
-		q.Add("_pragma", fmt.Sprintf("wal_autocheckpoint(%d)", pages))
+		q.Add("_pragma", fmt.Sprintf("wal_autocheckpoint(%d)", fold))
 	}
 	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
 	if err != nil {

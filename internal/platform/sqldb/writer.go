@@ -14,8 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// The bounds of one batch. A batch that is full commits although more wait, so
-// that the first in it does not wait for ever.
+// The bounds of one batch. One that is full commits although more wait: the first must not wait for ever.
 const (
 	batchCount = 256
 	batchTime  = 12 * time.Millisecond

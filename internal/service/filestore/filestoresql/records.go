@@ -87,8 +87,8 @@ func scanReading(row scanner, r *filestore.Reading) error {
 	f, b := &r.File, &r.Blob
 	var e filestore.Extent
 	var hidden, created, updated, state, modified int64
-	err := row.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size, &f.MimeType, &f.PublicID,
-		&created, &updated,
+	err := row.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size,
+		&f.MimeType, &f.PublicID, &created, &updated,
 		&b.Namespace, &state, &b.WrappedKey, &b.Size, &e.Seq, &e.Object, &e.Inline, &e.Header, &e.Size, &e.Sealed,
 		&modified, &r.Mark.SHA1, &r.Mark.MD5)
 	if err != nil {
