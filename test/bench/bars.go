@@ -137,6 +137,8 @@ func groups() []group {
 				{"PUT of 4 KiB by HTTP, 64 clients, times versitygw", atLeast, 1.5, "x", "BenchmarkSmallFilesByHTTP", []string{"put-x-versitygw"}},
 				{"PUT of 4 KiB by HTTP, 64 clients, times a plain server that writes and syncs", atLeast, 0.6, "x", "BenchmarkSmallFilesByHTTP", []string{"put-x-plain"}},
 				{"GET of 4 KiB by HTTP, 64 clients, times versitygw", atLeast, 1.5, "x", "BenchmarkSmallFilesByHTTP", []string{"get-x-versitygw"}},
+				{"PUT of 4 KiB by WebDAV, 64 clients, times our own route", atLeast, 0.9, "x", "BenchmarkSmallFilesByHTTP", []string{"webdav-put-x-own"}},
+				{"GET of 4 KiB by WebDAV, 64 clients, times our own route", atLeast, 0.9, "x", "BenchmarkSmallFilesByHTTP", []string{"webdav-get-x-own"}},
 				{"bare group-committed inserts in the same run", reported, 0, "/s", "BenchmarkSmallFiles", []string{"bare-inserts/s"}},
 				{"listing 1,000 files among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"list-ratio"}},
 				{"finding a CID among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"cid-ratio"}},

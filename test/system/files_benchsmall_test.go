@@ -34,9 +34,10 @@ type small struct {
 }
 
 // BenchmarkSmallFilesByHTTP writes and reads files of 4 KiB with 64 clients through HTTP:
-// the real program, versitygw, and a plain server that writes a file and syncs it, in
-// turns. Requests are signed and written down before the clock runs, and answers are read
-// by as little as they need (smallClient): the clients have the servers' cores.
+// the real program by its own route and by WebDAV, versitygw, and a plain server that
+// writes a file and syncs it, in turns. Requests are signed and written down before the
+// clock runs, and answers are read by as little as they need (smallClient): the clients
+// have the servers' cores.
 // versitygw is run as it comes: it syncs nothing, and ends each connection.
 func BenchmarkSmallFilesByHTTP(b *testing.B) {
 	b.Setenv("CASTALIA_BINARY", plainBinary(b))
@@ -54,6 +55,10 @@ func BenchmarkSmallFilesByHTTP(b *testing.B) {
 	servers := map[string]*small{
 		"castalia": {
 			address: func(_, name string) string { return node.URL + "/api/fs/content?path=/" + name },
+			token:   token,
+		},
+		"webdav": {
+			address: func(_, name string) string { return node.URL + "/dav/dav-" + name },
 			token:   token,
 		},
 		"versitygw": {address: presigned(b)},
@@ -76,12 +81,20 @@ func BenchmarkSmallFilesByHTTP(b *testing.B) {
 		b.ReportMetric(per(s.fetch.wall), name+"-gets/s")
 	}
 	ours := servers["castalia"]
-	for what, s := range map[string]spent{"put": ours.put, "get": ours.fetch} {
+	dav := servers["webdav"]
+	for what, s := range map[string]spent{
+		"put": ours.put, "get": ours.fetch, "webdav-put": dav.put, "webdav-get": dav.fetch,
+	} {
 		b.ReportMetric(float64(s.server.Microseconds())/float64(n*b.N), what+"-server-cpu-µs")
 		b.ReportMetric(float64(s.client.Microseconds())/float64(n*b.N), what+"-client-cpu-µs")
 	}
 	for name, s := range servers {
-		if s != ours {
+		switch s {
+		case ours:
+		case dav:
+			b.ReportMetric(float64(ours.put.wall)/float64(s.put.wall), "webdav-put-x-own")
+			b.ReportMetric(float64(ours.fetch.wall)/float64(s.fetch.wall), "webdav-get-x-own")
+		default:
 			b.ReportMetric(float64(s.put.wall)/float64(ours.put.wall), "put-x-"+name)
 			b.ReportMetric(float64(s.fetch.wall)/float64(ours.fetch.wall), "get-x-"+name)
 		}

@@ -305,7 +305,7 @@ func TestLaterWritesKeepCommitsShort(t *testing.T) {
 	for db.Stats().Waiting < n {
 		runtime.Gosched()
 	}
-	time.Sleep(5 * time.Millisecond) // longer than a batch lasts: the next has none who waits
+	time.Sleep(15 * time.Millisecond) // longer than a batch lasts: the next has none who waits
 	release()
 	wg.Wait()
 	together := 0
@@ -343,7 +343,7 @@ func TestLaterWritesDoNotStarve(t *testing.T) {
 			for !through.Load() && urgent.Load() < end {
 				if err := db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
 					urgent.Add(1)
-					time.Sleep(5 * time.Millisecond) // longer than a batch lasts
+					time.Sleep(15 * time.Millisecond) // longer than a batch lasts
 					return nil
 				}); err != nil {
 					t.Error(err)

@@ -99,9 +99,11 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 		q.Set("_synchronous", "FULL") // acknowledged means durable
 		q.Add("_pragma", "journal_size_limit(67108864)")
 		q.Add("_pragma", "cache_size(-16384)")
+		fold := 4000 // pages, 16 MB: most pages of a smaller log are in it more than once
 		if db.opt.KeepLog {
-			q.Add("_pragma", "wal_autocheckpoint(0)")
+			fold = 0 // Log.Fold does it
 		}
+		q.Add("_pragma", fmt.Sprintf("wal_autocheckpoint(%d)", fold))
 	}
 	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
 	if err != nil {

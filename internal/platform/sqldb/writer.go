@@ -14,11 +14,10 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// The bounds of one batch. A batch that is full commits although more wait, so
-// that the first in it does not wait for ever.
+// The bounds of one batch. One that is full commits although more wait: the first must not wait for ever.
 const (
 	batchCount = 256
-	batchTime  = 4 * time.Millisecond
+	batchTime  = 12 * time.Millisecond
 	queueSize  = 1024
 	// laterTime is how old a batch may be in which somebody waits for an answer
 	// and that still takes in writes that are not urgent; laterLeast of those are

@@ -38,22 +38,43 @@ func (s *Service) StatID(ctx context.Context, a Access, id string) (File, error)
 
 // OpenPath opens the current version of the file at a path.
 func (s *Service) OpenPath(ctx context.Context, a Access, path string) (File, *Opened, error) {
-	scope, err := a.Scope(Read)
-	if err != nil {
-		return File{}, nil, err
-	}
-	f, err := s.At(ctx, scope, path)
-	return s.opened(ctx, a, f, err)
+	r, o, err := s.read(ctx, a, Wanted{Path: path})
+	return r.File, o, err
+}
+
+// OpenMarked is OpenPath that also returns what was said of the content.
+func (s *Service) OpenMarked(ctx context.Context, a Access, path string) (File, Mark, *Opened, error) {
+	r, o, err := s.read(ctx, a, Wanted{Path: path, Mark: true})
+	return r.File, r.Mark, o, err
 }
 
 // OpenID opens the current version of a file.
 func (s *Service) OpenID(ctx context.Context, a Access, id string) (File, *Opened, error) {
+	r, o, err := s.read(ctx, a, Wanted{FileID: id})
+	return r.File, o, err
+}
+
+// read opens the current version of a file. Reading from it counts as a use of a link.
+func (s *Service) read(ctx context.Context, a Access, w Wanted) (Reading, *Opened, error) {
 	scope, err := a.Scope(Read)
 	if err != nil {
-		return File{}, nil, err
+		return Reading{}, nil, err
 	}
-	f, err := s.store.FileByID(ctx, scope, id)
-	return s.opened(ctx, a, f, err)
+	if w.FileID == "" {
+		if w.Path, err = CleanPath(w.Path); err != nil {
+			return Reading{}, nil, err
+		}
+	}
+	r, err := s.store.Reading(ctx, scope, w)
+	if err != nil {
+		return Reading{}, nil, err
+	}
+	o, err := s.OpenReading(ctx, r)
+	if err != nil {
+		return Reading{}, nil, err
+	}
+	o.use = func() error { return s.CountUse(ctx, a) }
+	return r, o, nil
 }
 
 // OpenCID opens a file by its content. A CID outside a token's set is Forbidden

@@ -36,10 +36,19 @@ func (s *Service) Open(ctx context.Context, c Content) (*Opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find content: %w", err)
 	}
+	return s.openLive(ctx, b, c.Size)
+}
+
+// OpenReading is Open for what was found together with the file.
+func (s *Service) OpenReading(ctx context.Context, r Reading) (*Opened, error) {
+	return s.openLive(ctx, r.Blob, r.File.Size)
+}
+
+func (s *Service) openLive(ctx context.Context, b Blob, size int64) (*Opened, error) {
 	if b.State != Live {
 		return nil, fault.New(fault.Gone, "the content was destroyed")
 	}
-	return s.OpenBlob(ctx, b, c.Size)
+	return s.OpenBlob(ctx, b, size)
 }
 
 // OpenBlob is Open for the blob itself, of which size bytes count.
@@ -48,7 +57,7 @@ func (s *Service) OpenBlob(ctx context.Context, b Blob, size int64) (*Opened, er
 	if err != nil {
 		return nil, fmt.Errorf("open content: %w", err)
 	}
-	o := &Opened{ctx: ctx, blobs: s.blobs}
+	o := &Opened{ctx: ctx, blobs: s.blobs, extents: make([]openExtent, 0, len(b.Extents))}
 	for _, e := range b.Extents {
 		header, err := seal.ParseHeader(e.Header)
 		if err != nil {

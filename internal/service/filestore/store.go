@@ -21,6 +21,9 @@ type Store interface {
 type Records interface {
 	FileByPath(ctx context.Context, s Scope, path string) (File, error)
 	FileByID(ctx context.Context, s Scope, id string) (File, error)
+	// Reading returns a file with where its content is, by one query: most reads are of few
+	// bytes, and cost what their queries do.
+	Reading(ctx context.Context, s Scope, w Wanted) (Reading, error)
 	TrashedByID(ctx context.Context, s Scope, id string) (File, error)
 	// FileByCID returns one file with the content inside the scope: the first by path.
 	FileByCID(ctx context.Context, s Scope, cid string) (File, error)
@@ -38,6 +41,20 @@ type Records interface {
 	// Usage counts what the scope reaches. Trash and versions are counted for
 	// those alone who see the whole namespace.
 	Usage(ctx context.Context, s Scope) (Usage, error)
+}
+
+// Wanted names a file that is to be read: by its identifier, or else by its path.
+type Wanted struct {
+	FileID, Path string
+	// Mark asks for what was said of the content too.
+	Mark bool
+}
+
+// Reading is a file with where its content is. The leaves of the blob are not read.
+type Reading struct {
+	File File
+	Blob Blob
+	Mark Mark // zero unless it was asked for
 }
 
 // ListQuery selects files in path order.

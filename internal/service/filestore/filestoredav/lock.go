@@ -108,6 +108,24 @@ func (a *api) unlocked(c *call, path string, below bool) error {
 	return nil
 }
 
+// unlockedForPut is unlocked for a file that is stored. The change asks for the locks
+// again, and decides: to ask before saves the bytes, and is not worth it for few.
+func (a *api) unlockedForPut(c *call) error {
+	if c.ContentLength < 0 || c.ContentLength > filestore.InlineLimit {
+		return a.unlocked(c, c.path, false)
+	}
+	_, err := a.Folders.File(c.Context(), c.access, c.path)
+	if err != nil && !missing(err) {
+		return err
+	}
+	places := []filestore.LockPlace{{Path: c.path}}
+	if err != nil { // it comes
+		places = append(places, filestore.LockPlace{Path: parent(c.path)})
+	}
+	c.access.Claims = filestore.LockClaims{Places: append(c.access.Claims.Places, places...), Tokens: c.ifs.Tokens()}
+	return nil
+}
+
 // timeout reads how long a lock shall last: the first time that is understood.
 func timeout(header string) time.Duration {
 	for part := range strings.SplitSeq(header, ",") {

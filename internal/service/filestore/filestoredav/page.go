@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"net/http"
 
+	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 )
 
@@ -22,7 +23,13 @@ func (a *api) get(c *call) error {
 	if c.path == "/" {
 		return a.page(c)
 	}
-	e, err := a.Folders.File(c.Context(), c.access, c.path)
+	f, mark, o, err := a.svc.OpenMarked(c.Context(), c.access, c.path)
+	if err != nil && !c.access.Has(filestore.Read) {
+		// It may see what is there: of a file that it may not read it, of a folder its page.
+		if _, seen := a.Folders.File(c.Context(), c.access, c.path); seen != nil {
+			err = seen
+		}
+	}
 	if missing(err) {
 		if _, err := a.folderAt(c, c.path); err != nil {
 			return err
@@ -32,12 +39,8 @@ func (a *api) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	f, o, err := a.svc.OpenID(c.Context(), c.access, e.File.ID)
-	if err != nil {
-		return err
-	}
-	if f.Version == e.File.Version && !e.Mark.Modified.IsZero() {
-		f.Updated = e.Mark.Modified
+	if !mark.Modified.IsZero() {
+		f.Updated = mark.Modified
 	}
 	return contenthttp.Serve(c.ResponseWriter, c.Request, f, o)
 }

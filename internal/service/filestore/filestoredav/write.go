@@ -26,7 +26,7 @@ func (a *api) put(c *call) error {
 	case c.Header().Get("Content-Range") != "":
 		return fault.New(fault.Invalid, "Files are stored whole: Content-Range is refused.")
 	}
-	if err := a.unlocked(c, c.path, false); err != nil {
+	if err := a.unlockedForPut(c); err != nil {
 		return err
 	}
 	if err := a.inFolder(c, c.path); err != nil {

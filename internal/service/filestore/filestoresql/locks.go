@@ -23,35 +23,41 @@ func scanLock(r scanner) (davstate.Lock, error) {
 	return l, absent(err, "lock")
 }
 
-// locksOn selects locks that hold for a path and, when below is set, those on what is
-// below it.
-func locksOn(ns, path string, below bool, now time.Time) *query {
-	q := newQuery(lockFields).add("l.ns = ? AND l.expires_ms > ? AND (l.path = ?", ns, sqldb.MS(now), path)
-	if path != "/" {
-		q.add(" OR (l.deep = 1")
-		q.in("l.path", append(above(path), "/"))
-		q.add(")")
-	}
-	if below {
-		q.add(" OR ").under("l.path", vfspath.Below(path))
+// locksOn selects locks that hold for places and, where that is set, those on what is
+// below them.
+func locksOn(ns string, now time.Time, places ...filestore.LockPlace) *query {
+	q := newQuery(lockFields).add("l.ns = ? AND l.expires_ms > ? AND (", ns, sqldb.MS(now))
+	for i, p := range places {
+		if i > 0 {
+			q.add(" OR ")
+		}
+		q.add("l.path = ?", p.Path)
+		if p.Path != "/" {
+			q.add(" OR (l.deep = 1")
+			q.in("l.path", append(above(p.Path), "/"))
+			q.add(")")
+		}
+		if p.Below {
+			q.add(" OR ").under("l.path", vfspath.Below(p.Path))
+		}
 	}
 	return q.add(") ORDER BY l.path, l.token LIMIT ?", davstate.MaxLocks)
 }
 
 // Locks implements davstate.Store.
 func (s *Store) Locks(ctx context.Context, ns, path string, below bool, now time.Time) ([]davstate.Lock, error) {
-	return collect(ctx, s.db.Read(), locksOn(ns, path, below, now), scanLock)
+	return collect(ctx, s.db.Read(), locksOn(ns, now, filestore.LockPlace{Path: path, Below: below}), scanLock)
 }
 
 // heedLocks fails when a lock is in the way of a change.
 func heedLocks(ctx context.Context, tx sqldb.Querier, c filestore.Change) error {
-	var locks []davstate.Lock
-	for _, p := range c.Scope.Claims.Places {
-		on, err := collect(ctx, tx, locksOn(c.Scope.Namespace, p.Path, p.Below, c.Now), scanLock)
-		if err != nil {
-			return err
-		}
-		locks = append(locks, on...)
+	places := c.Scope.Claims.Places
+	if len(places) == 0 {
+		return nil
+	}
+	locks, err := collect(ctx, tx, locksOn(c.Scope.Namespace, c.Now, places...), scanLock)
+	if err != nil {
+		return err
 	}
 	if !davstate.Free(locks, c.By.Invoker, c.Scope.Claims.Tokens) {
 		return fault.New(fault.Conflict, "somebody has locked this").WithCode(filestore.CodeLockInTheWay)
@@ -65,7 +71,7 @@ func (s *Store) AddLock(ctx context.Context, l davstate.Lock, now time.Time) err
 		if _, err := tx.ExecContext(ctx, `DELETE FROM filestore_locks WHERE ns = $1 AND expires_ms <= $2`, l.Namespace, sqldb.MS(now)); err != nil {
 			return fmt.Errorf("forget locks: %w", err)
 		}
-		others, err := collect(ctx, tx, locksOn(l.Namespace, l.Path, l.Deep, now), scanLock)
+		others, err := collect(ctx, tx, locksOn(l.Namespace, now, filestore.LockPlace{Path: l.Path, Below: l.Deep}), scanLock)
 		if err != nil {
 			return err
 		}

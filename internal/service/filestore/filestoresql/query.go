@@ -16,7 +16,8 @@ type query struct {
 }
 
 func newQuery(text string) *query {
-	q := &query{}
+	q := &query{args: make([]any, 0, 8)}
+	q.sql.Grow(len(text) + 256) // most texts need no more
 	q.sql.WriteString(text)
 	return q
 }

@@ -2,6 +2,7 @@ package filestoresql
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -36,6 +37,73 @@ func (s *Store) FileByPath(ctx context.Context, scope filestore.Scope, path stri
 // FileByID implements filestore.Records.
 func (s *Store) FileByID(ctx context.Context, scope filestore.Scope, id string) (filestore.File, error) {
 	return one(ctx, s.db.Read(), byID(scope, id, false), scanFile)
+}
+
+// A file with its content: what the file and its blob both have is read once.
+const (
+	readingFields = `SELECT f.id, f.ns, f.path, f.hidden, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, f.public_id, f.created_ms, f.updated_ms,
+ b.ns, b.state, b.wrapped_key, b.size, COALESCE(e.seq, -1), COALESCE(e.object, ''), e.inline, e.header, COALESCE(e.size, 0), COALESCE(e.sealed, 0), `
+	readingMark   = `COALESCE(m.modified_ms, 0), COALESCE(m.sha1, ''), COALESCE(m.md5, '')`
+	readingNoMark = `0, '', ''`
+	readingFrom   = ` FROM filestore_files f JOIN filestore_blobs b ON b.id = f.blob_id LEFT JOIN filestore_extents e ON e.blob_id = b.id`
+	readingMarks  = ` LEFT JOIN filestore_marks m ON m.file_id = f.id AND m.version = f.version`
+)
+
+// Reading implements filestore.Records: a row for each extent.
+func (s *Store) Reading(ctx context.Context, scope filestore.Scope, w filestore.Wanted) (filestore.Reading, error) {
+	q := newQuery(readingFields)
+	if w.Mark {
+		q.add(readingMark + readingFrom + readingMarks)
+	} else {
+		q.add(readingNoMark + readingFrom)
+	}
+	if w.FileID != "" {
+		q.add(" WHERE f.id = ? AND ", w.FileID).scope(scope, fileColumns)
+	} else {
+		q.add(" WHERE f.path = ? AND ", w.Path).scope(scope, fileColumns)
+	}
+	rows, err := s.db.Read().QueryContext(ctx, q.add(" AND f.trashed_ms = 0 ORDER BY e.seq").text(), q.args...)
+	if err != nil {
+		return filestore.Reading{}, err
+	}
+	defer func() { _ = rows.Close() }()
+	var r filestore.Reading
+	for rows.Next() {
+		if err := scanReading(rows, &r); err != nil {
+			return filestore.Reading{}, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return filestore.Reading{}, err
+	}
+	if r.File.ID == "" {
+		return filestore.Reading{}, absent(sql.ErrNoRows, "file")
+	}
+	return r, nil
+}
+
+// scanReading adds a row to what is known.
+func scanReading(row scanner, r *filestore.Reading) error {
+	f, b := &r.File, &r.Blob
+	var e filestore.Extent
+	var hidden, created, updated, state, modified int64
+	err := row.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size,
+		&f.MimeType, &f.PublicID, &created, &updated,
+		&b.Namespace, &state, &b.WrappedKey, &b.Size, &e.Seq, &e.Object, &e.Inline, &e.Header, &e.Size, &e.Sealed,
+		&modified, &r.Mark.SHA1, &r.Mark.MD5)
+	if err != nil {
+		return err
+	}
+	f.Name, f.Hidden = vfspath.BaseName(f.Path), hidden != 0
+	f.Created, f.Updated = sqldb.Time(created), sqldb.Time(updated)
+	b.ID, b.State = f.Blob, filestore.BlobState(state)
+	if modified != 0 {
+		r.Mark.Modified = sqldb.Time(modified)
+	}
+	if e.Seq >= 0 {
+		b.Extents = append(b.Extents, e)
+	}
+	return nil
 }
 
 // TrashedByID implements filestore.Records.

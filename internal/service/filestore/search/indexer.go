@@ -100,7 +100,7 @@ func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error
 			break
 		}
 		seen[e.FileID] = true
-		f, err := s.store.FileByID(ctx, scope, e.FileID)
+		r, err := s.store.Reading(ctx, scope, filestore.Wanted{FileID: e.FileID})
 		if fault.Is(err, fault.NotFound) {
 			gone = append(gone, e.FileID)
 			continue
@@ -108,9 +108,10 @@ func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error
 		if err != nil {
 			return err
 		}
-		if err := s.addFile(ctx, b, f, e.Seq); err != nil {
+		if err := s.addFile(ctx, b, r, e.Seq); err != nil {
 			return err
 		}
+		f := r.File
 		files = append(files, filestore.Indexed{FileID: f.ID, Seq: e.Seq, Path: f.Path, Version: f.Version})
 	}
 	segment, err := s.storeSegment(ctx, at.Namespace, b)
@@ -142,10 +143,11 @@ func (s *Service) storeSegment(ctx context.Context, ns string, b *textindex.Buil
 
 // addFile adds what a file says. What cannot be read, or is not text, is known by
 // its name alone.
-func (s *Service) addFile(ctx context.Context, b *textindex.Builder, f filestore.File, seq int64) error {
+func (s *Service) addFile(ctx context.Context, b *textindex.Builder, r filestore.Reading, seq int64) error {
+	f := r.File
 	var c cutter
 	if f.Size <= maxIndexed {
-		err := s.cutText(ctx, f, &c)
+		err := s.cutText(ctx, r, &c)
 		switch {
 		case err == nil:
 		case errors.Is(err, filetext.ErrBinary):
@@ -174,8 +176,8 @@ func (s *Service) addFile(ctx context.Context, b *textindex.Builder, f filestore
 	return nil
 }
 
-func (s *Service) cutText(ctx context.Context, f filestore.File, c *cutter) error {
-	o, err := s.files.Open(ctx, f.Content)
+func (s *Service) cutText(ctx context.Context, r filestore.Reading, c *cutter) error {
+	o, err := s.files.OpenReading(ctx, r)
 	if err != nil {
 		return err
 	}
