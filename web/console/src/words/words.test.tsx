@@ -2,7 +2,7 @@
 import { english } from "@castalia/oracles-ui";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
-import { chosen, explained, Say, say, startWords, type Key } from ".";
+import { chosen, askingIn, explained, Say, say, startWords, type Key } from ".";
 import { translate } from "./labels";
 import { parse, parts } from "./message";
 import { marked } from "./pseudo";
@@ -91,4 +91,22 @@ test("readers of English get the server's words of a failure, others those of th
   history.replaceState(null, "", "?language=en");
   await startWords();
   expect(explained(failure)).toBe("It ended on Monday");
+});
+
+test("what the server says itself is asked for in the language that is shown, of our server alone", async () => {
+  const plain = vi.fn<typeof fetch>(() => Promise.resolve(new Response()));
+  const ask = askingIn("sw", plain);
+  const asked = () => new Headers(plain.mock.calls.at(-1)?.[1]?.headers);
+  await ask("/operator/health", { method: "POST", headers: { Authorization: "Bearer x" } });
+  expect([asked().get("Accept-Language"), asked().get("Authorization")]).toEqual([
+    "sw",
+    "Bearer x",
+  ]);
+  expect(plain.mock.calls[0]?.[1]?.method).toBe("POST");
+  await ask(new Request(new URL("/a", location.href), { headers: { "If-Match": "1" } }));
+  expect([asked().get("Accept-Language"), asked().get("If-Match")]).toEqual(["sw", "1"]);
+  await ask("/a", { headers: { "Accept-Language": "fr" } });
+  expect(asked().get("Accept-Language")).toBe("fr");
+  await ask("https://elsewhere.example/a");
+  expect(plain.mock.calls.at(-1)?.[1]).toBeUndefined();
 });
