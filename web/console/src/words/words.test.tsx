@@ -39,15 +39,17 @@ test("the library's labels are said in English as the library says them", () => 
       expect(mine, name).toBe(label);
       continue;
     }
-    const values: (string | number)[][] =
+    const values: unknown[][] =
       name === "when"
         ? [["2026-11-15T12:00:00Z"]]
-        : [
-            [1, 2],
-            [1536, 1],
-            [5e12, 7],
-          ];
-    const both = [mine, label] as ((...given: (string | number)[]) => string)[];
+        : name === "refused"
+          ? [[{ status: 410, code: "invitation_over", message: "It ended on Monday" }]]
+          : [
+              [1, 2],
+              [1536, 1],
+              [5e12, 7],
+            ];
+    const both = [mine, label] as ((...given: unknown[]) => string)[];
     for (const given of values) {
       const [is, wanted] = both.map((f) => f(...given).replaceAll("\u202f", " "));
       // The library passes names as they are; numbers that are no quantities come out the same.
