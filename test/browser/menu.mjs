@@ -1,7 +1,7 @@
 // The editor of the telephone's menus, as a community organiser uses it: no YAML.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { visitors } from "./visitor.mjs";
+import { looksRight, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 export function menuTests(world) {
@@ -47,7 +47,10 @@ export function menuTests(world) {
 
     // The drawing and the text have it too, and a reload keeps it.
     await page.getByRole("tab", { name: "Text" }).click();
-    assert.match(await page.getByLabel("The menu as text (YAML)").inputValue(), /label: \{en: Water prices, sw: Bei ya maji\}/);
+    assert.match(
+      await page.getByLabel("The menu as text (YAML)").inputValue(),
+      /label: \{en: Water prices, sw: Bei ya maji\}/,
+    );
     await page.reload();
     await page.getByText("This is the draft that you left here before.").waitFor();
     await page.getByRole("tab", { name: "Drawing" }).click();
@@ -63,7 +66,9 @@ export function menuTests(world) {
     await page.getByRole("button", { name: "Publish" }).click();
     const first = page.getByRole("listitem").filter({ hasText: "prices of the well" });
     await first.getByText("live", { exact: true }).waitFor();
-    await eventually("new calls get the menu", async () => /Welcome to the well/.test(await dial(`new-${Date.now()}`, "")));
+    await eventually("new calls get the menu", async () =>
+      /Welcome to the well/.test(await dial(`new-${Date.now()}`, "")),
+    );
     assert.doesNotMatch(await dial("under-way", "4"), /free of charge/);
 
     // A second version, and back to the first.
@@ -76,7 +81,9 @@ export function menuTests(world) {
     await page.getByRole("button", { name: "Roll back to version 1" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await page.getByText("version 1 again").waitFor();
-    await eventually("new calls get the first menu", async () => /to the well/.test(await dial(`back-${Date.now()}`, "")));
+    await eventually("new calls get the first menu", async () =>
+      /to the well/.test(await dial(`back-${Date.now()}`, "")),
+    );
 
     // Who leaves comes back to the draft; what somebody else published meanwhile is not written over unseen.
     await page.getByRole("tab", { name: "Screens" }).click();
@@ -103,5 +110,61 @@ export function menuTests(world) {
     await publish.click();
     await eventually("new calls get the draft", async () => /third well/.test(await dial(`third-${Date.now()}`, "")));
     await close(["412"]);
+  });
+
+  test("forms, lists, webhooks, notices and values are written without YAML", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("operator/menu/edit");
+    const screens = page.getByRole("navigation", { name: "Screens of the menu" });
+    await screens.getByRole("button", { name: /^Whole menu/ }).click();
+    const add = async (part, label, name) => {
+      const section = page.getByRole("region", { name: part });
+      await section.getByLabel(label).fill(name);
+      await page.keyboard.press("Enter");
+      await section.locator("summary", { hasText: name }).press("Enter");
+      return section;
+    };
+    const form = await add("Forms: what callers send is kept", "Another form", "signup");
+    await form.getByLabel("Name in the form").fill("village");
+    await form.getByLabel("It is").selectOption("choice");
+    await form.getByLabel("One of these, a line each").pressSequentially("North\nSouth");
+    await form.getByLabel("May be missing").check();
+    await form.getByLabel("Kept only if this is yes").selectOption("name");
+    await form.getByRole("button", { name: "Add a field" }).click();
+    await form.getByRole("listitem", { name: "Field 2" }).waitFor();
+    const list = await add("Lists: rows that are shown", "Another list", "prices");
+    await list.getByLabel("How a row looks, en").fill("{{item}}: {{price}}");
+    await list.getByLabel("How a row looks, sw").fill("{{item}}: {{price}}");
+    const webhook = await add("Webhooks: programs that are called", "Another webhook", "stock");
+    await webhook.getByText("webhooks.stock", { exact: false }).or(webhook.getByRole("alert")).first().waitFor();
+    await webhook.getByLabel("Id of the webhook").fill(`ep_${"A".repeat(26)}`);
+    await webhook.getByRole("group", { name: "It is told" }).getByLabel("name", { exact: true }).check();
+    await looksRight(page, "menu-declarations");
+
+    await screens.getByRole("button", { name: /^preMenu/ }).click();
+    const choice = page.getByRole("listitem", { name: "Choice 1" });
+    await choice.locator("summary", { hasText: "A notice above" }).press("Enter");
+    await choice.getByLabel(/^A notice above .*, en$/).fill("Good that you ask");
+    await choice.getByLabel(/^A notice above .*, sw$/).fill("Karibu");
+    await choice.locator("summary", { hasText: "Values that it sets" }).press("Enter");
+    await choice.getByLabel("Set a variable").selectOption("name");
+    await choice.getByLabel("Value of name").fill("Guest");
+    await looksRight(page, "menu-notices");
+
+    await page.getByRole("tab", { name: "Text" }).click();
+    const text = page.getByLabel("The menu as text (YAML)");
+    for (const wanted of [
+      /signup:\s+consent: name|signup:[\s\S]{0,200}consent: name/,
+      /choices: \[North, South\]|choices:\s+- North\s+- South/,
+      /optional: true/,
+      /file: prices\.csv/,
+      /endpoint: ep_A{26}/,
+      /send: \[name\]|send:\s+- name/,
+      /notice: \{en: Good that you ask, sw: Karibu\}/,
+      /set: \{name: Guest\}/,
+    ]) {
+      await eventually(`the text has ${wanted}`, async () => wanted.test(await text.inputValue()));
+    }
+    await close();
   });
 }

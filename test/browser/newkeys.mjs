@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { check, tooSmall, visitors } from "./visitor.mjs";
+import { check, looksRight, tooSmall, visitors } from "./visitor.mjs";
 
 /** Requests can be approved at once. */
 export const hasty = { NEW_KEY_WAIT: "off" };
@@ -30,12 +30,17 @@ export function newKeyTests(world) {
     return said;
   }
 
-  /** Somebody in a browser whose key is linked with a telephone, and the telephone's account. */
-  async function linked(phoneNumber, options) {
+  /** An account of a telephone, made by it. */
+  async function accountOf(phoneNumber) {
     const made = await dial(phoneNumber, "2", "2", "Ann", "00", pin, pin);
     const account = /account ID is (C\w{8})/.exec(made)?.[1];
     assert.ok(account, made);
+    return account;
+  }
 
+  /** Somebody in a browser whose key is linked with a telephone, and the telephone's account. */
+  async function linked(phoneNumber, options) {
+    const account = await accountOf(phoneNumber);
     const folder = mkdtempSync(join(tmpdir(), "castalia-key-"));
     const file = join(folder, "key");
     world.program.run("key", "new", "--out", file);
@@ -74,6 +79,40 @@ export function newKeyTests(world) {
     assert.match(said, /Our staff will decide/);
     return { ...who, card };
   }
+
+  test("a telephone is linked with a key, gets a new PIN, and is unlinked", async () => {
+    const phone = "+254700222005";
+    const account = await accountOf(phone);
+    const { page, visit, close } = await newcomer();
+    await visit("about");
+    const card = page.getByRole("region", { name: "Your telephones" });
+    await card.getByText("None is linked.").waitFor();
+    // Typed as somebody reads it from a small screen, and sent by the keyboard.
+    await card.getByLabel("Account of your telephone").fill(account.toLowerCase());
+    await page.keyboard.press("Enter");
+    await card.getByText(`log in to ${account}, choose My profile, then Link web`).waitFor();
+    await looksRight(page, "telephones-code");
+    const shown = (await card.getByText(/^\d{8}$/).innerText()).trim();
+    assert.match(await dial(phone, "2", "1", pin, "1", "1", "1", pin, shown, "1"), /Your account is linked/);
+
+    // The page that waits shows it by itself, and the code has gone.
+    const one = card.getByRole("list", { name: "Linked telephones" }).getByRole("listitem");
+    await one.getByText(account).waitFor();
+    await card.getByText(shown).waitFor({ state: "detached" });
+    await one.getByRole("button", { name: `Forgot its PIN? A code for ${account}` }).click();
+    const reset = (await one.getByText(/^\d{8}$/).innerText()).trim();
+    await looksRight(page, "telephones-linked");
+    const fresh = "49275";
+    assert.match(await dial(phone, "2", "1", "01", reset, fresh, fresh), /Welcome Ann/);
+    assert.match(await dial(phone, "2", "1", fresh, "1"), /My profile/);
+
+    await one.getByRole("button", { name: `Unlink ${account}` }).press("Enter");
+    await page.getByText("It ends at once").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Unlink" }).click();
+    await card.getByText("None is linked.").waitFor();
+    assert.match(await dial(phone, "2", "1", fresh, "1", "1"), /Link web/);
+    await close();
+  });
 
   test("who has the old key is told on an open page, and refuses", async () => {
     const phone = "+254700222001";

@@ -1,4 +1,14 @@
+import { RequestError } from "@castalia/oracles-client";
 import { createContext, useContext, useMemo, type ReactNode } from "react";
+
+/** A request that the oracle refused. */
+export interface Refused {
+  status: number;
+  /** Its name for programs, which stays when the words change; pages of another origin are not told. */
+  code: string | undefined;
+  /** What the oracle said, in English. */
+  message: string;
+}
 
 const count = (n: number, one: string) => `${n.toLocaleString("en")} ${n === 1 ? one : `${one}s`}`;
 
@@ -33,6 +43,8 @@ export const english = {
   tooLarge: "Make the message shorter, or attach less.",
   sayOtherwise: "Change it, and send it again.",
   unreachable: "The server cannot be reached.",
+  /** Why the oracle refused something: for other languages, by what it calls that. */
+  refused: ({ message }: Refused): string => message,
   wrong: "Something went wrong.",
   cannotShow: (problem: string) => `This part cannot be shown: ${problem}`,
 
@@ -150,9 +162,10 @@ export function useLabels(): Labels {
 }
 
 /** What went wrong, in words. Browsers say of a server that is away that a fetch failed. */
-export function messageOf(cause: unknown, labels: Pick<Labels, "unreachable">): string {
+export function messageOf(cause: unknown, labels: Pick<Labels, "unreachable" | "refused">): string {
   if (cause instanceof TypeError && /fetch|network|load failed/i.test(cause.message)) {
     return labels.unreachable;
   }
+  if (cause instanceof RequestError) return labels.refused(cause);
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -37,6 +37,7 @@ import {
   type Labels,
   type ThreadProps,
 } from ".";
+import { messageOf } from "./labels";
 
 configure({ asyncUtilTimeout: 15_000 });
 beforeAll(() => {
@@ -786,4 +787,13 @@ test("who answers the only question writes on below", async () => {
   fireEvent.click(screen.getByText(english.allow));
   expect(approve).toHaveBeenCalledWith("p");
   expect(document.activeElement).toBe(screen.getByLabelText(english.entry));
+});
+
+test("why the oracle refused something is said as the page says it, by what the oracle calls it", () => {
+  const cause = new RequestError(429, "Enough for today.", { code: "messages_per_day" });
+  expect(messageOf(cause, english)).toBe("Enough for today.");
+  const refused = ({ status, code }: { status: number; code: string | undefined }) =>
+    `${status} ${code}`;
+  expect(messageOf(cause, { ...english, refused })).toBe("429 messages_per_day");
+  expect(messageOf(new Error("Enough."), { ...english, refused })).toBe("Enough.");
 });

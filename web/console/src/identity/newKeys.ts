@@ -33,7 +33,13 @@ export interface KeyCode {
 
 const path = "/api/key-requests";
 
-async function ask<T>(session: Session, to: string, method = "GET", body?: object): Promise<T> {
+/** Asks as whoever is signed in, in person. */
+export async function askInPerson<T>(
+  session: Session,
+  to: string,
+  method = "GET",
+  body?: object,
+): Promise<T> {
   const reply = await fetch(to, {
     method,
     headers: {
@@ -49,19 +55,19 @@ async function ask<T>(session: Session, to: string, method = "GET", body?: objec
 
 /** The requests that are about whoever is signed in: for their key, or made with it. */
 export async function fetchKeyRequests(session: Session): Promise<KeyRequest[]> {
-  return (await ask<KeyRequests>(session, path)).requests;
+  return (await askInPerson<KeyRequests>(session, path)).requests;
 }
 
 export function askForCode(session: Session, account: string): Promise<KeyCode> {
-  return ask(session, path, "POST", { account });
+  return askInPerson(session, path, "POST", { account });
 }
 
 export function refuseKey(session: Session, id: string): Promise<KeyRequest> {
-  return ask(session, `${path}/${encodeURIComponent(id)}/refuse`, "POST");
+  return askInPerson(session, `${path}/${encodeURIComponent(id)}/refuse`, "POST");
 }
 
 export function unlinkTelephone(session: Session, account: string): Promise<unknown> {
-  return ask(session, `/api/telephones/${encodeURIComponent(account)}`, "DELETE");
+  return askInPerson(session, `/api/telephones/${encodeURIComponent(account)}`, "DELETE");
 }
 
 /** Those by which somebody else would take the place of whoever has this key. */

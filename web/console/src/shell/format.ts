@@ -75,8 +75,8 @@ export function short(id: string, head = 10, tail = 4): string {
 /** What went wrong, in words. */
 export function messageOf(cause: unknown): string {
   const said = inWords(cause, labelsNow());
-  // Errors of the client library have what the server said.
-  if (!(cause instanceof Error) || !("body" in cause || cause.name.startsWith("Call"))) return said;
+  // Errors of calls have what the server calls them; those of requests were told above.
+  if (!(cause instanceof Error) || !cause.name.startsWith("Call")) return said;
   const { status, code } = cause as { status?: number; code?: string };
   return explained({ status, code, message: said });
 }

@@ -148,6 +148,9 @@ export function chosen(
 export async function startWords(): Promise<void> {
   const address = new URLSearchParams(location.search).get("language");
   show(chosen([address, localStorage.getItem(stored), ...navigator.languages]));
+  const spoken = document.documentElement.lang;
+  // The browser asks in its own language by itself.
+  if (navigator.languages[0]?.split("-")[0] !== spoken) globalThis.fetch = askingIn(spoken);
   if (language === "en") return;
   try {
     const [{ inWords, translate }] = await Promise.all([import("./labels"), fetchWords("common")]);
@@ -161,6 +164,18 @@ export async function startWords(): Promise<void> {
     // A page in English is worth more than none.
     show("en");
   }
+}
+
+/** Asks our server for what it says itself in a language that the browser knows nothing of. */
+export function askingIn(code: string, plain = globalThis.fetch.bind(globalThis)): typeof fetch {
+  return (input, init) => {
+    const request = input instanceof Request ? input : undefined;
+    const { origin } = new URL(request?.url ?? String(input), location.href);
+    if (origin !== location.origin) return plain(input, init);
+    const headers = new Headers(init?.headers ?? request?.headers);
+    if (!headers.has("Accept-Language")) headers.set("Accept-Language", code);
+    return plain(input, { ...init, headers });
+  };
 }
 
 /** What the server refused, in the reader's language. It speaks English itself. */

@@ -1,5 +1,5 @@
 import type { Labels } from "@castalia/oracles-ui";
-import { localeNow, say, when } from ".";
+import { explained, localeNow, say, when } from ".";
 
 export { inWords } from "./errors";
 
@@ -40,6 +40,7 @@ export const translate = (): Labels => ({
   tooLarge: say("ui.tooLarge"),
   sayOtherwise: say("ui.sayOtherwise"),
   unreachable: say("ui.unreachable"),
+  refused: ({ status, code, message }) => explained({ status, code, message }),
   wrong: say("ui.wrong"),
   cannotShow: (problem: string) => say("ui.cannotShow", { problem }),
   thinking: say("ui.thinking"),

@@ -2,7 +2,7 @@
 import { english } from "@castalia/oracles-ui";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
-import { chosen, explained, Say, say, startWords, type Key } from ".";
+import { chosen, askingIn, explained, Say, say, startWords, type Key } from ".";
 import { translate } from "./labels";
 import { parse, parts } from "./message";
 import { marked } from "./pseudo";
@@ -39,15 +39,17 @@ test("the library's labels are said in English as the library says them", () => 
       expect(mine, name).toBe(label);
       continue;
     }
-    const values: (string | number)[][] =
+    const values: unknown[][] =
       name === "when"
         ? [["2026-11-15T12:00:00Z"]]
-        : [
-            [1, 2],
-            [1536, 1],
-            [5e12, 7],
-          ];
-    const both = [mine, label] as ((...given: (string | number)[]) => string)[];
+        : name === "refused"
+          ? [[{ status: 410, code: "invitation_over", message: "It ended on Monday" }]]
+          : [
+              [1, 2],
+              [1536, 1],
+              [5e12, 7],
+            ];
+    const both = [mine, label] as ((...given: unknown[]) => string)[];
     for (const given of values) {
       const [is, wanted] = both.map((f) => f(...given).replaceAll("\u202f", " "));
       // The library passes names as they are; numbers that are no quantities come out the same.
@@ -91,4 +93,22 @@ test("readers of English get the server's words of a failure, others those of th
   history.replaceState(null, "", "?language=en");
   await startWords();
   expect(explained(failure)).toBe("It ended on Monday");
+});
+
+test("what the server says itself is asked for in the language that is shown, of our server alone", async () => {
+  const plain = vi.fn<typeof fetch>(() => Promise.resolve(new Response()));
+  const ask = askingIn("sw", plain);
+  const asked = () => new Headers(plain.mock.calls.at(-1)?.[1]?.headers);
+  await ask("/operator/health", { method: "POST", headers: { Authorization: "Bearer x" } });
+  expect([asked().get("Accept-Language"), asked().get("Authorization")]).toEqual([
+    "sw",
+    "Bearer x",
+  ]);
+  expect(plain.mock.calls[0]?.[1]?.method).toBe("POST");
+  await ask(new Request(new URL("/a", location.href), { headers: { "If-Match": "1" } }));
+  expect([asked().get("Accept-Language"), asked().get("If-Match")]).toEqual(["sw", "1"]);
+  await ask("/a", { headers: { "Accept-Language": "fr" } });
+  expect(asked().get("Accept-Language")).toBe("fr");
+  await ask("https://elsewhere.example/a");
+  expect(plain.mock.calls.at(-1)?.[1]).toBeUndefined();
 });

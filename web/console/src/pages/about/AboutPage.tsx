@@ -12,6 +12,7 @@ import { LanguageMenu } from "../../shell/LanguageMenu";
 import { Problem } from "../../shell/Problem";
 import { KeyCopy } from "./KeyCopy";
 import { LostKeyCard } from "./LostKeyCard";
+import { TelephonesCard } from "./TelephonesCard";
 import { say } from "../../words";
 
 interface Health {
@@ -58,6 +59,7 @@ export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSign
               {say("about.signOutHint")}
             </Confirm>
           )}
+          {services.includes("ussd") && <TelephonesCard />}
           {services.includes("ussd") && <LostKeyCard />}
           <Allowed />
           <LanguageMenu />

@@ -6,7 +6,7 @@ import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { Say, say } from "../../words";
-import { ask, useLook } from "./api";
+import { ask, useLook, useMe } from "./api";
 import {
   backupsPath,
   badgeOf,
@@ -24,11 +24,10 @@ import {
   type Backups,
 } from "./backups";
 import { code } from "./parts";
-import type { Role } from "./people";
 
 /** Backups: what there is, one now, how often, and whether they can be restored. */
 export function BackupsView() {
-  const me = useLook<{ role: Role }>("/operator/me", 60_000);
+  const me = useMe();
   const { data, error } = useLook<Backups>(backupsPath, 4000);
   const failed = me.error || error;
   if (!me.data || !data) {

@@ -9,8 +9,7 @@ import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { say, type Key } from "../../words";
-import { ask, useLook } from "./api";
-import type { Role } from "./people";
+import { ask, useLook, useMe } from "./api";
 
 const path = "/operator/ussd/key-requests";
 
@@ -38,13 +37,13 @@ export function KeyRequestsCard() {
   const session = useSession();
   const [isAll, setAll] = useState(false);
   const { data, error } = useLook<KeyRequests>(isAll ? `${path}?all=true` : path, 15_000);
-  const me = useLook<{ role: Role }>("/operator/me", 60_000);
+  const me = useMe();
   const doing = useDoing([]);
   const [asked, setAsked] = useState<{ step: Step; request: KeyRequest }>();
   const kept = useKeptFocus<HTMLElement>();
   const decide = (step: Step, { id }: KeyRequest) =>
     doing.run(() => ask(session, `${path}/${encodeURIComponent(id)}/${step}`, "POST"));
-  const mayChange = me.data !== undefined && me.data.role !== "viewer";
+  const mayChange = !!me.data && me.data.role !== "viewer";
   return (
     <section
       {...kept}

@@ -1,13 +1,11 @@
 import { lazy, Suspense, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
-import { useSession } from "../../identity/session";
-import { useAsked } from "../../shell/asked";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { loadWords, say, type Key } from "../../words";
-import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
+import { enteredToken, keepOperatorToken, useMe } from "./api";
 import { AccountsView } from "./AccountsView";
 import { AuditView } from "./AuditView";
 import { BackupsView } from "./BackupsView";
@@ -102,18 +100,8 @@ const views: View[] = [
 /** What the person who runs this server wants to see. */
 export default function OperatorPage({ view }: { view: string }) {
   const { services } = useFeatures();
-  const session = useSession();
-  const door = useAsked({
-    queryKey: ["door"],
-    queryFn: () =>
-      ask(session, "/operator/plugins").then(
-        () => "open",
-        (cause: unknown) => {
-          if (cause instanceof NotOperator) return "shut";
-          throw cause;
-        },
-      ),
-  });
+  const me = useMe();
+  const isOpen = !!me.data;
 
   // On a narrow screen the tabs scroll; the one that is shown is in sight.
   const tabs = useRef<HTMLElement>(null);
@@ -121,7 +109,7 @@ export default function OperatorPage({ view }: { view: string }) {
     const bar = tabs.current;
     const now = bar?.querySelector<HTMLElement>('[aria-current="page"]');
     if (bar && now) bar.scrollLeft = now.offsetLeft - bar.offsetLeft - 40;
-  }, [door.data, view]);
+  }, [isOpen, view]);
 
   const [name = "", ...rest] = view.split("/");
   const offered = views.filter((v) => !v.service || services.includes(v.service));
@@ -134,7 +122,7 @@ export default function OperatorPage({ view }: { view: string }) {
           <p className="soft">{say("operator.what")}</p>
         </div>
       </header>
-      {door.data === "open" ? (
+      {isOpen ? (
         <>
           <nav className="tabs" aria-label={say("shell.operator")} ref={tabs}>
             {offered.map((v) => (
@@ -149,12 +137,12 @@ export default function OperatorPage({ view }: { view: string }) {
           </nav>
           {shown?.page(rest.join("/"))}
         </>
-      ) : door.data === "shut" ? (
-        <TokenForm onToken={door.again} />
-      ) : door.error ? (
+      ) : me.data === null ? (
+        <TokenForm onToken={me.again} />
+      ) : me.error ? (
         <div className="stack no-entry">
-          <Problem error={door.error} />
-          <button type="button" onClick={() => void door.again()}>
+          <Problem error={me.error} />
+          <button type="button" onClick={() => void me.again()}>
             <Icon name="restore" /> {say("shell.tryAgain")}
           </button>
         </div>

@@ -11,7 +11,7 @@ import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { say } from "../../words";
-import { ask, useLook } from "./api";
+import { ask, useLook, useMe } from "./api";
 import { FindPeopleCard } from "./FindPeopleCard";
 import { InvitationsCard } from "./InvitationsCard";
 import {
@@ -33,7 +33,7 @@ import { RolesCard } from "./RolesCard";
 
 /** Who may come in, by which invitation, who runs the deployment, and what each asked for. */
 export function PeopleView() {
-  const me = useLook<{ name: string; role: Role }>("/operator/me", 60_000);
+  const me = useMe();
   const door = useLook<Access>("/operator/access", 15_000);
   const operators = useLook<{ operators: Operator[] }>(operatorsPath, 60_000);
   const error = me.error || door.error || operators.error;

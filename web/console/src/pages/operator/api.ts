@@ -1,6 +1,7 @@
 import { operatorToken, useSession, type Session } from "../../identity/session";
 import { useAsked, type Asked } from "../../shell/asked";
 import { refusal as refused } from "../../shell/refusal";
+import type { Role } from "./people";
 
 const tokenKey = "castalia-operator-token";
 
@@ -65,5 +66,28 @@ export function useLook<T>(path: string, every = 5000): Asked<T> {
     queryKey: [path],
     queryFn: () => ask<T>(session, path),
     refetchInterval: every,
+  });
+}
+
+/** Who the server takes this browser for. */
+export interface Me {
+  name: string;
+  role: Role;
+}
+
+/**
+ * Who the server takes this browser for now; null: for nobody's operator. It is asked again every
+ * few seconds, and when somebody comes back to the page: a role that was given or taken away shows.
+ */
+export function useMe(): Asked<Me | null> {
+  const session = useSession();
+  return useAsked<Me | null>({
+    queryKey: ["/operator/me"],
+    queryFn: () =>
+      ask<Me>(session, "/operator/me").catch((cause: unknown) => {
+        if (cause instanceof NotOperator) return null;
+        throw cause;
+      }),
+    refetchInterval: 5000,
   });
 }

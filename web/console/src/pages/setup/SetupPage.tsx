@@ -9,6 +9,11 @@ import { Mark } from "../../shell/Shell";
 import { DoorCard } from "../operator/oracle/DoorCard";
 import { ModelCard } from "../operator/oracle/ModelCard";
 import { codeOf } from "../invite/redeem";
+import { ask, NotOperator } from "../operator/api";
+import type { Role } from "../operator/people";
+import { AddressCard } from "./AddressCard";
+import { KnowledgeCard } from "./KnowledgeCard";
+import { TelephoneCard } from "./TelephoneCard";
 import {
   becomeOwner,
   instructionsOf,
@@ -20,35 +25,46 @@ import {
 import { say } from "../../words";
 import "./setup.css";
 
+/** Who opens the page: with a link, or back again with a role, or neither. */
+type Opener = "new" | "known" | "nobody";
+
+/** Whoever may change things comes back without a link, after a look at the simulator for one. */
+async function returning(session: Session): Promise<Opener> {
+  try {
+    const { role } = await ask<{ role: Role }>(session, "/operator/me");
+    return role === "viewer" ? "nobody" : "known";
+  } catch (cause) {
+    if (cause instanceof NotOperator) return "nobody";
+    throw cause;
+  }
+}
+
 /** Opens the setup link in the address: whoever comes first is the owner, and says what is served here. */
 export default function SetupPage({ session }: { session: Session }) {
   const [code] = useState(() => codeOf(location.hash));
-  const {
-    data: isOwner,
-    error,
-    again,
-  } = useAsked({
+  const { data, error, again } = useAsked({
     queryKey: ["owner", code],
-    queryFn: async () => {
+    queryFn: async (): Promise<Opener> => {
+      if (!code) return returning(session);
       await becomeOwner(session, code);
       // The code is used up: it has no more business in the address or its history.
       history.replaceState(null, "", location.pathname);
-      return true;
+      return "new";
     },
-    enabled: code !== "",
     ...once,
   });
-  if (isOwner) return <Questions session={session} />;
-  const problem = code ? error : say("invite.copyAgain");
+  if (data === "new" || data === "known")
+    return <Questions session={session} isNew={data === "new"} />;
+  const problem = error || (data === "nobody" ? say("invite.copyAgain") : "");
   return (
     <main className="sign-in" id="main">
       <div className="card">
         <div className="sign-in-mark">
           <Mark />
         </div>
-        <h1>{say(code ? "setup.yourOwn" : "invite.incomplete")}</h1>
+        <h1>{say(data === "nobody" ? "invite.incomplete" : "setup.yourOwn")}</h1>
         {problem ? <p role="alert">{problem}</p> : <p role="status">{say("invite.oneMoment")}</p>}
-        {code && error && (
+        {error && (
           <button className="primary wide" type="button" onClick={() => void again()}>
             {say("shell.tryAgain")}
           </button>
@@ -59,14 +75,14 @@ export default function SetupPage({ session }: { session: Session }) {
 }
 
 /** What an owner decides first. Each answer counts at once; nothing has to be answered. */
-function Questions({ session }: { session: Session }) {
+function Questions({ session, isNew }: { session: Session; isNew: boolean }) {
   const { services } = useFeatures();
   return (
     <main className="page setup" id="main">
       <header className="page-head">
         <div>
-          <h1>{say("setup.owner")}</h1>
-          <p className="soft">{say("setup.ownerHint")}</p>
+          <h1>{say(isNew ? "setup.owner" : "setup.yourOwn")}</h1>
+          <p className="soft">{say(isNew ? "setup.ownerHint" : "setup.againHint")}</p>
         </div>
       </header>
       <div className="stack">
@@ -75,7 +91,10 @@ function Questions({ session }: { session: Session }) {
           {(door) => door !== "closed" && <Invitation session={session} />}
         </DoorCard>
         {services.includes("oracle") && <ModelCard mayChange />}
-        <p className="soft">{say("setup.later")}</p>
+        {services.includes("filestore") && <KnowledgeCard session={session} />}
+        {services.includes("ussd") && <TelephoneCard />}
+        <AddressCard />
+        <p className="soft">{say("setup.anew")}</p>
         <p>
           <Link to="chat" className="button primary">
             {say("setup.goToOracle")}

@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 import { Icon } from "../../../shell/icons";
 import { say } from "../../../words";
 import type { AirTime } from "../../telephone/septets";
@@ -183,6 +183,47 @@ export function ConditionSelect(props: {
   );
 }
 
+/** The target with a notice, or with none. */
+function withNotice({ when, to }: Target, notice: Tree): Target {
+  return Object.keys(notice).length > 0 ? { when, to, notice } : { when, to };
+}
+
+/** What is said above the next screen, in every language. Folded up while there is nothing to say. */
+function Notice(props: {
+  editing: Editing;
+  target: Target;
+  label: string;
+  onChange: (notice: Tree) => void;
+}) {
+  const notice = props.target.notice ?? {};
+  // It stays as somebody opened it, whatever is in it.
+  const [isOpen] = useState(Object.keys(notice).length > 0);
+  return (
+    <details className="small menu-notice" open={isOpen}>
+      <summary>{props.label}</summary>
+      {languagesOf(props.editing.menu).map((language) => (
+        <label key={language} className="small">
+          {say("menu.withLanguage", { label: say("menu.notice"), language })}
+          <input
+            lang={language}
+            dir="auto"
+            autoComplete="off"
+            aria-label={say("menu.inLanguage", { label: props.label, language })}
+            value={wordOf(notice[language])}
+            onChange={({ target: { value } }) =>
+              props.onChange(
+                value
+                  ? { ...notice, [language]: value }
+                  : Object.fromEntries(Object.entries(notice).filter(([l]) => l !== language)),
+              )
+            }
+          />
+        </label>
+      ))}
+    </details>
+  );
+}
+
 /** Where something leads: one way, or several of which the first that may be is taken. */
 export function NextField(props: {
   editing: Editing;
@@ -201,39 +242,43 @@ export function NextField(props: {
   return (
     <div className="menu-next">
       {shown.map((target, i) => (
-        <div key={i} className="row menu-way">
-          {(shown.length > 1 || target.when !== "") && (
-            <ConditionSelect
-              guards={editing.guards}
-              label={say(i === 0 ? "menu.when" : "menu.elseWhen")}
-              value={target.when}
-              onChange={(when) => set(i, { ...target, when })}
+        <div key={i} className="stack">
+          <div className="row menu-way">
+            {(shown.length > 1 || target.when !== "") && (
+              <ConditionSelect
+                guards={editing.guards}
+                label={say(i === 0 ? "menu.when" : "menu.elseWhen")}
+                value={target.when}
+                onChange={(when) => set(i, { ...target, when })}
+              />
+            )}
+            <TargetSelect
+              editing={editing}
+              label={i === 0 ? props.label : say("menu.elseGoesTo")}
+              value={target.to}
+              none={shown.length === 1 ? props.none : undefined}
+              onChange={(to) => set(i, { ...target, to })}
             />
-          )}
-          <TargetSelect
-            editing={editing}
-            label={i === 0 ? props.label : say("menu.elseGoesTo")}
-            value={target.to}
-            none={shown.length === 1 ? props.none : undefined}
-            onChange={(to) => set(i, { ...target, to })}
-          />
-          {target.notice && (
-            <span className="small soft">
-              {say("menu.afterSaying", {
-                notice: wordOf(target.notice[languagesOf(editing.menu)[0] ?? ""]),
-              })}
-            </span>
-          )}
-          {shown.length > 1 && (
-            <button
-              type="button"
-              className="quiet"
-              aria-label={say("menu.removeWay", { number: i + 1 })}
-              title={say("menu.removeThisWay")}
-              onClick={() => write(shown.filter((_, k) => k !== i))}
-            >
-              <Icon name="close" />
-            </button>
+            {shown.length > 1 && (
+              <button
+                type="button"
+                className="quiet"
+                aria-label={say("menu.removeWay", { number: i + 1 })}
+                title={say("menu.removeThisWay")}
+                onClick={() => write(shown.filter((_, k) => k !== i))}
+              >
+                <Icon name="close" />
+              </button>
+            )}
+          </div>
+          {target.to !== "" && (
+            <Notice
+              key={`${props.at} ${i}`}
+              editing={editing}
+              target={target}
+              label={say("menu.noticeOf", { name: targetName(editing.menu, target.to) })}
+              onChange={(notice) => set(i, withNotice(target, notice))}
+            />
           )}
         </div>
       ))}

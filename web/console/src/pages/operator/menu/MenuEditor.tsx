@@ -27,7 +27,8 @@ import type { Editing } from "./Fields";
 import { ChangesView, HistoryView } from "./Publishing";
 import { TryPanel } from "./TryPanel";
 import { useDraft, type DraftWork, type Live } from "./useDraft";
-import { Adding, WholeForm } from "./WholeForm";
+import { Adding } from "./Adding";
+import { WholeForm } from "./WholeForm";
 import "./menu.css";
 
 const tabs = ["screens", "drawing", "text", "changes", "history"] as const;

@@ -227,8 +227,74 @@ function OptionFields(props: {
         at={`${at}.next`}
         value={option.next}
       />
-      <Findings issues={editing.issues} at={`${at}.set`} />
+      <Settled
+        key={at}
+        editing={editing}
+        path={[...path, "set"]}
+        at={`${at}.set`}
+        value={option.set}
+      />
     </li>
+  );
+}
+
+/** What choosing it puts into variables; an empty value clears one. */
+function Settled(props: {
+  editing: Editing;
+  path: (string | number)[];
+  at: string;
+  value: Value | undefined;
+}) {
+  const { editing, path, at } = props;
+  const set = Object.entries(treeOf(props.value));
+  const free = Object.keys(treeOf(editing.menu.variables)).filter(
+    (name) => !set.some(([taken]) => taken === name),
+  );
+  const [isOpen] = useState(set.length > 0);
+  if (set.length === 0 && free.length === 0) return null;
+  return (
+    <details className="small menu-notice" open={isOpen}>
+      <summary>{say("menu.remembersThen")}</summary>
+      {set.map(([name, value]) => (
+        <div key={name} className="row">
+          <label className="small grow">
+            <span className="mono" dir="auto">
+              {name}
+            </span>
+            <input
+              dir="auto"
+              autoComplete="off"
+              aria-label={say("menu.valueOf", { name })}
+              placeholder={say("menu.nothingKept")}
+              value={wordOf(value)}
+              onChange={(event) => editing.change([...path, name], event.target.value)}
+            />
+          </label>
+          <button
+            type="button"
+            className="quiet"
+            aria-label={say("menu.leaveAlone", { name })}
+            onClick={() => editing.change(set.length > 1 ? [...path, name] : path, undefined)}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+      {free.length > 0 && (
+        <label className="small">
+          {say("menu.remembersOne")}
+          <select value="" onChange={(event) => editing.change([...path, event.target.value], "")}>
+            <option value="">{say("menu.choose")}</option>
+            {free.map((name) => (
+              <option key={name} dir="auto">
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <Findings issues={editing.issues} at={at} />
+    </details>
   );
 }
 
@@ -467,7 +533,7 @@ export function ActionForm({ editing, id }: { editing: Editing; id: string }) {
               value={wordOf(action[needs[0]])}
               onChange={(event) => editing.change([...path, needs[0]], event.target.value)}
             >
-              <option value="">{say("menu.chooseDeclared")}</option>
+              <option value="">{say("menu.chooseOne")}</option>
               {Object.keys(treeOf(editing.menu[needs[1]])).map((name) => (
                 <option key={name} dir="auto">
                   {name}

@@ -1,6 +1,7 @@
-import { useState, type FormEvent } from "react";
 import { Icon } from "../../../shell/icons";
 import { say, type Key } from "../../../words";
+import { Adding } from "./Adding";
+import { Declarations } from "./Declarations";
 import { Findings, TextFields, type Editing } from "./Fields";
 import { languagesOf, listOf, put, treeOf, wordOf } from "./draft";
 
@@ -133,6 +134,7 @@ export function WholeForm({ editing }: { editing: Editing }) {
         taken={variables.map(([name]) => name)}
         onAdd={(name) => change(["variables", name], { max: 40 })}
       />
+      <Declarations editing={editing} />
     </div>
   );
 }
@@ -197,32 +199,4 @@ function without(menu: Editing["menu"], language: string, left: string[]): Editi
     if (value !== undefined) all = put(all, [part], strip(value));
   }
   return put(all, ["languages"], left);
-}
-
-/** A name to add. */
-export function Adding(props: { label: string; taken: string[]; onAdd: (name: string) => void }) {
-  const [name, setName] = useState("");
-  const isFree = /^[A-Za-z][A-Za-z0-9_-]{0,39}$/.test(name) && !props.taken.includes(name);
-  function add(event: FormEvent) {
-    event.preventDefault();
-    if (!isFree) return;
-    props.onAdd(name);
-    setName("");
-  }
-  return (
-    <form className="row menu-adding" onSubmit={add}>
-      <label className="small">
-        {props.label}
-        <input
-          value={name}
-          placeholder={say("menu.shortName")}
-          autoComplete="off"
-          onChange={(event) => setName(event.target.value.trim())}
-        />
-      </label>
-      <button type="submit" disabled={!isFree}>
-        <Icon name="plus" /> {say("menu.add")}
-      </button>
-    </form>
-  );
 }

@@ -2,8 +2,7 @@ import { useFeatures } from "../../../shell/features";
 import { Problem } from "../../../shell/Problem";
 import { Skeleton } from "../../../shell/Skeleton";
 import { say } from "../../../words";
-import { useLook } from "../api";
-import type { Role } from "../people";
+import { useMe } from "../api";
 import { DocumentsCard } from "./DocumentsCard";
 import { DoorCard } from "./DoorCard";
 import { ModelCard } from "./ModelCard";
@@ -11,7 +10,7 @@ import { ModelCard } from "./ModelCard";
 /** What was chosen at the first setup, to be chosen anew: who may come, what answers, and how. */
 export default function OracleView() {
   const { services } = useFeatures();
-  const { data: me, error } = useLook<{ role: Role }>("/operator/me", 60_000);
+  const { data: me, error } = useMe();
   if (!me) {
     return error ? (
       <Problem error={error} />
