@@ -12,13 +12,13 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// feed is a store whose feed of revocations cannot be read.
-type feed struct {
+// unread is a store whose feed of revocations cannot be read.
+type unread struct {
 	*identitytest.Store
 	read func(context.Context) error
 }
 
-func (f feed) Revocations(ctx context.Context, _ int64, _ int) ([]identity.Revocation, error) {
+func (f unread) Revocations(ctx context.Context, _ int64, _ int) ([]identity.Revocation, error) {
 	return nil, f.read(ctx)
 }
 
@@ -37,7 +37,7 @@ func TestANodeStartsWithoutTheFeedOfRevocations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := feed{identitytest.NewStore(), func(context.Context) error { return nil }}
+				store := unread{identitytest.NewStore(), func(context.Context) error { return nil }}
 				a := &App{opt: Options{Log: slog.New(slog.DiscardHandler)}}
 				a.identity = identitytest.New(t, func(d *identity.Deps, _ *identity.Config) { d.Store = &store })
 				store.read = c.read

@@ -24,6 +24,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/feed"
+	"github.com/castalia-org/castalia/internal/platform/feed/feedsql"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -59,7 +60,7 @@ func appMigrations() sqldb.Migrations { return sqldb.Migrations{Service: "app", 
 // the secrets and begins to trace. On failure it gives back what it took.
 func prepareResources(ctx context.Context, opt *Options, key keyring.Source) (_ *resources, err error) {
 	s := &opt.Settings
-	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName(), hooks: opt.hooks}
+	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: lease.NodeName(), hooks: opt.hooks}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
@@ -138,7 +139,7 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 	if r.db, err = open(ctx, url, opt); err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	r.heads.Read, r.heads.Logger = feed.In(r.db), r.log
+	r.heads.Read, r.heads.Logger = feedsql.In(r.db), r.log
 	r.closers = append(r.closers, r.db.Close)
 	if r.metrics != nil {
 		measure.Database(r.metrics, r.db)

@@ -29,6 +29,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/guidebook"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/httpserver/steady"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/platform/words"
@@ -183,7 +184,7 @@ func (b *book) write(w http.ResponseWriter, r *http.Request, body shown) error {
 		return fmt.Errorf("draw page of guides: %w", err)
 	}
 	w.Header().Set("Content-Security-Policy", policy)
-	return httpserver.ServeBytes(w, r, "text/html; charset=utf-8", out.Bytes())
+	return steady.Serve(w, r, "text/html; charset=utf-8", out.Bytes())
 }
 
 // media are the files that pages have.
@@ -195,5 +196,5 @@ func (b *book) serveFile(w http.ResponseWriter, r *http.Request, files fs.FS, na
 		return httpserver.NotFound(r)
 	}
 	w.Header().Set("Content-Security-Policy", policy)
-	return httpserver.ServeBytes(w, r, media[path.Ext(name)], data)
+	return steady.Serve(w, r, media[path.Ext(name)], data)
 }

@@ -208,7 +208,7 @@ func TestTheReceiptIsInTheLanguageOfTheAsker(t *testing.T) {
 	t.Parallel()
 	d := opened(t, sqldbtest.SQLite(t))
 	d.Elsewhere = func(context.Context) ([]string, error) { return nil, nil }
-	d.Quotas = membership.NewQuotas(d.Book, nil, nil)
+	d.Quotas = membership.NewQuotas(d.Book, nil, nil, nil)
 	server, err := httpserver.New(httpserver.Config{OperatorToken: "hush"})
 	if err == nil {
 		err = server.Mount(people.Surface(d))

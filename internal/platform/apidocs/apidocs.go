@@ -27,6 +27,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/httpserver/steady"
 )
 
 // The page is ours, small, and asks no other host for anything.
@@ -98,7 +99,7 @@ func servePage(w http.ResponseWriter, r *http.Request, name string) error {
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", pageCSP)
-	return httpserver.ServeBytes(w, r, types[ext], data)
+	return steady.Serve(w, r, types[ext], data)
 }
 
 func (d *docs) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
@@ -106,7 +107,7 @@ func (d *docs) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fault.Wrap(fault.Internal, "The document could not be made", err)
 	}
-	return httpserver.ServeBytes(w, r, "application/json; charset=utf-8", doc)
+	return steady.Serve(w, r, "application/json; charset=utf-8", doc)
 }
 
 func (d *docs) cached() ([]byte, error) {

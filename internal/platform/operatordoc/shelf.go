@@ -61,7 +61,10 @@ func NewShelf(store Store, cfg Config) *Shelf {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.news = feed.New(feed.Config{Subject: hintStored, Read: s.read, Unknown: "The documents cannot be read at the moment.", Hints: cfg.Hints, Head: cfg.Head, Logger: s.log})
+	s.news = feed.New(feed.Config{
+		Subject: hintStored, Read: s.read, Unknown: "The documents cannot be read at the moment.",
+		Hints: cfg.Hints, Head: cfg.Head, Logger: s.log,
+	})
 	return s
 }
 

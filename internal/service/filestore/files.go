@@ -7,6 +7,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // Stat returns the file at a path.
@@ -20,7 +21,7 @@ func (s *Service) Stat(ctx context.Context, a Access, path string) (File, error)
 
 // At returns the file at a path inside a scope.
 func (s *Service) At(ctx context.Context, scope Scope, path string) (File, error) {
-	path, err := CleanPath(path)
+	path, err := filename.CleanPath(path)
 	if err != nil {
 		return File{}, err
 	}
@@ -61,7 +62,7 @@ func (s *Service) read(ctx context.Context, a Access, w Wanted) (Reading, *Opene
 		return Reading{}, nil, err
 	}
 	if w.FileID == "" {
-		if w.Path, err = CleanPath(w.Path); err != nil {
+		if w.Path, err = filename.CleanPath(w.Path); err != nil {
 			return Reading{}, nil, err
 		}
 	}
@@ -156,7 +157,7 @@ func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]
 		return nil, err
 	}
 	if !utf8.ValidString(prefix) {
-		return nil, badPath("path is not UTF-8")
+		return nil, filename.Bad("path is not UTF-8")
 	}
 	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, After: p.After, Limit: p.Limit, Offset: p.Offset})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // A pending blob is swept when its lease ends; whoever writes it renews the
@@ -37,9 +38,9 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 	if err != nil {
 		return nil, Content{}, err
 	}
-	b := &Blob{ID: newBlobID(), Namespace: ns}
+	b := &Blob{ID: filename.NewBlob(), Namespace: ns}
 	if whole {
-		b.ID = NewFileID() // no object has it
+		b.ID = filename.NewFile() // no object has it
 	}
 	key := seal.NewKey()
 	if b.WrappedKey, err = seal.Wrap(keys.content, key, blobAAD(ns, b.ID)); err != nil {
@@ -108,7 +109,7 @@ func (s *Service) sealInline(b *Blob, key seal.Key, plain []byte, state *cid.Sta
 // sealObject stores content as one extent in the object store. The record comes
 // first, so that whatever a crash leaves behind is found by the sweeper.
 func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io.Reader, state *cid.State) error {
-	b.Extents = []Extent{{Object: objectKey(b.ID, 0)}}
+	b.Extents = []Extent{{Object: filename.Object(b.ID, 0)}}
 	if err := s.store.Reserve(ctx, *b, s.now().Add(blobLease)); err != nil {
 		return fmt.Errorf("reserve content: %w", err)
 	}

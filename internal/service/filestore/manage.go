@@ -6,6 +6,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // Target names a file to change, by identifier or path, with what must hold.
@@ -47,7 +48,7 @@ func (s *Service) Move(ctx context.Context, a Access, t Target, to string, overw
 }
 
 func (s *Service) move(ctx context.Context, a Access, t Target, to string, overwrite bool) (Receipt, error) {
-	to, err := CleanPath(to)
+	to, err := filename.CleanPath(to)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -97,7 +98,7 @@ func (s *Service) Restore(ctx context.Context, a Access, t Target, path string) 
 			return Receipt{}, err
 		}
 		if path != "" {
-			if path, err = CleanPath(path); err != nil {
+			if path, err = filename.CleanPath(path); err != nil {
 				return Receipt{}, err
 			}
 			if err := c.Scope.Writable(path); err != nil {
@@ -131,7 +132,7 @@ func (s *Service) trashed(ctx context.Context, a Access, need Ability, t Target)
 	if err != nil {
 		return Change{}, err
 	}
-	path, err := CleanPath(t.Path)
+	path, err := filename.CleanPath(t.Path)
 	if err != nil {
 		return Change{}, err
 	}
@@ -191,7 +192,7 @@ func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, 
 	if err != nil {
 		return 0, err
 	}
-	if folder, err = CleanFolder(folder); err != nil {
+	if folder, err = filename.CleanFolder(folder); err != nil {
 		return 0, err
 	}
 	n, seen := 0, false

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // NewShare registers a link: a delegation that the caller has made and signed.
@@ -24,7 +25,7 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 	if err != nil {
 		return Share{}, err
 	}
-	path, err := CleanFolder(n.Path)
+	path, err := filename.CleanFolder(n.Path)
 	if err != nil {
 		return Share{}, err
 	}
@@ -38,7 +39,7 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 		return Share{}, fault.New(fault.Invalid, "maxUses must not be negative")
 	}
 	sh := Share{
-		ID: NewID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(),
+		ID: filename.New(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(),
 		Expires: n.Expires, MaxUses: n.MaxUses, By: a.By(),
 	}
 	if had, err := s.store.SharesOf(ctx, []string{n.TokenCID}); err != nil || len(had) > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // A writer of an upload holds its lock for uploadLock and renews it while bytes
@@ -68,7 +69,7 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 	if err != nil {
 		return Upload{}, err
 	}
-	b := Blob{ID: newBlobID(), Namespace: a.Namespace}
+	b := Blob{ID: filename.NewBlob(), Namespace: a.Namespace}
 	if b.WrappedKey, err = seal.Wrap(keys.content, seal.NewKey(), blobAAD(a.Namespace, b.ID)); err != nil {
 		return Upload{}, fmt.Errorf("wrap content key: %w", err)
 	}
@@ -77,7 +78,8 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 		return Upload{}, err
 	}
 	u := Upload{
-		ID: newBlobID(), Namespace: a.Namespace, Path: p.Path, MimeType: n.MimeType, Mode: mode, Length: n.Length, Blob: b.ID,
+		ID: filename.NewBlob(), Namespace: a.Namespace, Path: p.Path, MimeType: n.MimeType, Mode: mode, Length: n.Length,
+		Blob:  b.ID,
 		State: state, Expires: s.now().Add(uploadTTL), Partial: n.Partial,
 	}
 	return u, s.store.CreateUpload(ctx, u, b)
@@ -184,7 +186,7 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	ctx, cancel := outlive(ctx, keepTime)
 	defer cancel()
 	src := &partial{r: &limited{r: body, left: left, err: beyond}}
-	e, err := s.putExtent(ctx, &b, Extent{Seq: u.Extents, Object: objectKey(b.ID, u.Extents)}, key, src, state)
+	e, err := s.putExtent(ctx, &b, Extent{Seq: u.Extents, Object: filename.Object(b.ID, u.Extents)}, key, src, state)
 	if err != nil {
 		return 0, err
 	}
@@ -304,7 +306,7 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	}
 	r, err := s.store.Commit(ctx, Commit{
 		Change: Change{Scope: scope, By: a.By(), Once: OnceUpload(id), Now: s.now()},
-		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: NewFileID(),
+		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: filename.NewFile(),
 		Quota: s.Quota(u.Namespace),
 	})
 	return s.done(a, r, err)
@@ -365,7 +367,7 @@ func (s *Service) DropStrays(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	for info, err := range s.blobs.List(ctx, ObjectPrefix(id)) {
+	for info, err := range s.blobs.List(ctx, filename.ObjectPrefix(id)) {
 		if err == nil && !b.Has(info.Key) {
 			err = s.blobs.Delete(ctx, info.Key)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // Put is a request to store content.
@@ -94,7 +95,8 @@ func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, e
 	content.MimeType = p.MimeType
 	c := Commit{
 		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.By(), Once: p.Once, Count: p.Count, Now: s.now()},
-		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: NewFileID(), Keep: p.Keep, Mark: p.Mark,
+		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: filename.NewFile(), Keep: p.Keep,
+		Mark:  p.Mark,
 		Quota: s.Quota(a.Namespace), Drop: p.Drop,
 	}
 	r, err := s.store.Commit(ctx, c)
@@ -127,7 +129,7 @@ func (s *Service) expect(ctx context.Context, scope Scope, p *Put) error {
 		return p.If.Check(f, true)
 	}
 	var err error
-	if p.Path, err = CleanPath(p.Path); err != nil {
+	if p.Path, err = filename.CleanPath(p.Path); err != nil {
 		return err
 	}
 	if err := scope.Writable(p.Path); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/unixfs"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
@@ -174,7 +175,7 @@ func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imp
 
 // Unpack stores the files of an archive with one root.
 func (s *Service) Unpack(ctx context.Context, a filestore.Access, in Archive) (Imported, error) {
-	base, err := filestore.CleanFolder(in.Path)
+	base, err := filename.CleanFolder(in.Path)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -379,7 +380,7 @@ func (p *plan) addFolder(at, id string, depth int) error {
 		if p.names++; p.names > maxNames {
 			return fault.Newf(fault.TooLarge, "an import has at most %d files and folders", maxNames)
 		}
-		full, err := filestore.CleanPath(strings.TrimSuffix(at, "/") + "/" + name)
+		full, err := filename.CleanPath(strings.TrimSuffix(at, "/") + "/" + name)
 		if err != nil || path.Base(full) != name || names[name] {
 			return fault.Newf(fault.Invalid, "%s has an entry named %.100q, which no file here can have", at, name)
 		}

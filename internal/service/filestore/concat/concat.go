@@ -19,6 +19,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // MaxParts is how many pieces a file can be joined from.
@@ -64,7 +65,7 @@ func (f Final) id(namespace string) string {
 // Join makes a file of the pieces, and forgets them.
 func Join(ctx context.Context, s Uploads, a filestore.Access, f Final) (filestore.Upload, filestore.Receipt, error) {
 	var err error
-	if f.Path, err = filestore.CleanPath(f.Path); err != nil {
+	if f.Path, err = filename.CleanPath(f.Path); err != nil {
 		return filestore.Upload{}, filestore.Receipt{}, err
 	}
 	if len(f.Parts) == 0 || len(f.Parts) > MaxParts {

@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/car"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // Service shows a file store as blocks.
@@ -61,7 +62,7 @@ func (s *Service) Export(ctx context.Context, a filestore.Access, path string) (
 	if err != nil {
 		return nil, err
 	}
-	if path, err = filestore.CleanFolder(path); err != nil {
+	if path, err = filename.CleanFolder(path); err != nil {
 		return nil, err
 	}
 	e := &Export{svc: s, ctx: ctx, use: func() error { return s.files.CountUse(ctx, a) }}

@@ -27,6 +27,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/webdav"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
@@ -214,7 +215,7 @@ const (
 )
 
 // cleanPath is the path of what an address names: folders may end with a slash.
-func cleanPath(text string) (string, error) { return filestore.CleanFolder("/" + text) }
+func cleanPath(text string) (string, error) { return filename.CleanFolder("/" + text) }
 
 // href is the address of a path.
 func href(path string, isFolder bool) string {

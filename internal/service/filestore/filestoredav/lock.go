@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/webdav"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
 )
 
@@ -175,7 +176,7 @@ func (a *api) lock(c *call) error {
 	}
 	now := a.svc.Now()
 	l := davstate.Lock{
-		Namespace: c.access.Namespace, Path: c.path, Token: lockScheme + filestore.NewID(), Deep: depth != "0",
+		Namespace: c.access.Namespace, Path: c.path, Token: lockScheme + filename.New(), Deep: depth != "0",
 		Shared:   info.Shared,
 		OwnerXML: info.Owner, Holder: c.access.Invoker, Timeout: timeout(c.Header().Get("Timeout")),
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // maxWatched is how many resources one listener may name.
@@ -111,7 +112,7 @@ func reachable(a filestore.Access, uris []string) []string {
 		if strings.HasSuffix(path, "/") {
 			probe = path + "x" // a folder is reached when what lies in it is
 		}
-		if clean, err := filestore.CleanPath(probe); err == nil && clean == probe && a.Reaches(filestore.Read, probe) {
+		if clean, err := filename.CleanPath(probe); err == nil && clean == probe && a.Reaches(filestore.Read, probe) {
 			out = append(out, uri)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 	"github.com/castalia-org/castalia/test/testenv"
@@ -75,7 +76,7 @@ func rate(b *testing.B, url string, nodes int, open func(*sqldb.DB) *filestoresq
 		db := sqldbtest.Open(b, url, sqldb.Options{})
 		services[i] = filestore.New(filestore.Deps{Store: open(db)}, filestore.Config{MasterKey: filestoretest.MasterKey})
 	}
-	ns := "did:key:z" + filestore.NewID()
+	ns := "did:key:z" + filename.New()
 	ctx, cancel := context.WithTimeout(b.Context(), benchTime)
 	defer cancel()
 	var stored atomic.Int64

@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 // errSwept says that the sweeper was faster than a very slow writer.
@@ -179,13 +180,13 @@ func (s *Store) Blob(ctx context.Context, id string) (filestore.Blob, error) {
 func (s *Store) withExtents(ctx context.Context, b filestore.Blob) (filestore.Blob, error) {
 	var err error
 	b.Extents, err = collect(ctx, s.db.Read(),
-		newQuery(`SELECT e.seq, e.object, e.inline, e.header, e.size, e.sealed FROM filestore_extents e WHERE `).add("e.blob_id = ? ORDER BY e.seq", b.ID), scanExtent)
+		scoped.New(`SELECT e.seq, e.object, e.inline, e.header, e.size, e.sealed FROM filestore_extents e WHERE `).Add("e.blob_id = ? ORDER BY e.seq", b.ID), scanExtent)
 	return b, err
 }
 
 // Namespace implements filestore.Blobs.
 func (s *Store) Namespace(ctx context.Context, name string) (filestore.Namespace, error) {
-	return one(ctx, s.db.Read(), newQuery(namespaceFields).add("n.ns = ?", name), scanNamespace)
+	return one(ctx, s.db.Read(), scoped.New(namespaceFields).Add("n.ns = ?", name), scanNamespace)
 }
 
 const namespaceFields = `SELECT n.ns, n.wrapped_key, n.master_id, n.index_key, n.keep_versions FROM filestore_namespaces n WHERE `
@@ -208,7 +209,7 @@ func (s *Store) CreateNamespace(ctx context.Context, n filestore.Namespace,
 		if err != nil {
 			return err
 		}
-		stored, err = one(ctx, tx, newQuery(namespaceFields).add("n.ns = ?", n.Name), scanNamespace)
+		stored, err = one(ctx, tx, scoped.New(namespaceFields).Add("n.ns = ?", n.Name), scanNamespace)
 		return err
 	})
 	return stored, err

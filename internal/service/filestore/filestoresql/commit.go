@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 // change runs fn in one transaction, with the promise of the idempotency key
@@ -105,8 +106,8 @@ type quotaError int64
 func (q quotaError) Error() string { return fmt.Sprintf("more than %d bytes", int64(q)) }
 
 // lockFile reads a file that is about to change.
-func (s *Store) lockFile(ctx context.Context, tx sqldb.Querier, q *query) (filestore.File, bool, error) {
-	f, err := one(ctx, tx, q.add(s.db.Dialect().ForUpdate()), scanFile)
+func (s *Store) lockFile(ctx context.Context, tx sqldb.Querier, q *scoped.Query) (filestore.File, bool, error) {
+	f, err := one(ctx, tx, q.Add(s.db.Dialect().ForUpdate()), scanFile)
 	if fault.Is(err, fault.NotFound) {
 		return filestore.File{}, false, nil
 	}
@@ -121,7 +122,7 @@ func (s *Store) Commit(ctx context.Context, c filestore.Commit) (filestore.Recei
 		}
 		q := byID(c.Scope, c.FileID, false)
 		if c.FileID == "" {
-			q = newQuery(fileFields).add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", c.Scope.Namespace, c.Path)
+			q = scoped.New(fileFields).Add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", c.Scope.Namespace, c.Path)
 		}
 		f, exists, err := s.lockFile(ctx, tx, q)
 		if err != nil {
@@ -227,7 +228,7 @@ func (s *Store) prune(ctx context.Context, tx sqldb.Querier, c filestore.Commit,
 func dropVersions(ctx context.Context, tx sqldb.Querier, fileID string, upTo int64, c filestore.Change,
 	d *delta,
 ) error {
-	old, err := collect(ctx, tx, newQuery(versionFields+" WHERE ").add("v.file_id = ? AND v.version <= ?", fileID, upTo), scanVersion)
+	old, err := collect(ctx, tx, scoped.New(versionFields+" WHERE ").Add("v.file_id = ? AND v.version <= ?", fileID, upTo), scanVersion)
 	if err != nil || len(old) == 0 {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 func feedName(ns string) string { return "filestore/" + ns }
@@ -111,13 +112,13 @@ func (s *Store) Events(ctx context.Context, scope filestore.Scope, after int64,
 		if err != nil {
 			return err
 		}
-		q := newQuery(`SELECT e.seq, e.at_ms, e.op, e.file_id, e.path, e.from_path, e.version, e.cid, e.before_cid, e.size, e.mime,
+		q := scoped.New(`SELECT e.seq, e.at_ms, e.op, e.file_id, e.path, e.from_path, e.version, e.cid, e.before_cid, e.size, e.mime,
 			e.invoker, e.actor, e.proof FROM filestore_events e WHERE `).
-			add("e.ns = ? AND e.seq > ? AND ((", scope.Namespace, after).
-			scope(scope, columns{"e.ns", "e.path", "e.hidden", "e.cid"}).
-			add(") OR (e.from_path <> '' AND ").
-			scope(scope, columns{"e.ns", "e.from_path", "e.from_hidden", "e.cid"}).
-			add(")) ORDER BY e.seq LIMIT ?", limit)
+			Add("e.ns = ? AND e.seq > ? AND ((", scope.Namespace, after).
+			Scope(scope, scoped.Columns{NS: "e.ns", Path: "e.path", Hidden: "e.hidden", CID: "e.cid"}).
+			Add(") OR (e.from_path <> '' AND ").
+			Scope(scope, scoped.Columns{NS: "e.ns", Path: "e.from_path", Hidden: "e.from_hidden", CID: "e.cid"}).
+			Add(")) ORDER BY e.seq LIMIT ?", limit)
 		events, err = collect(ctx, tx, q, scanEvent)
 		return err
 	})
@@ -184,8 +185,8 @@ func (s *Store) Usage(ctx context.Context, scope filestore.Scope) (filestore.Usa
 	var u filestore.Usage
 	ns := scope.Namespace
 	if !whole(scope) {
-		q := newQuery("SELECT COUNT(*), COALESCE(SUM(f.size), 0) FROM filestore_files f WHERE ").scope(scope, fileColumns).add(" AND f.trashed_ms = 0")
-		return u, s.db.Read().QueryRowContext(ctx, q.text(), q.args...).Scan(&u.Files, &u.Bytes)
+		q := scoped.New("SELECT COUNT(*), COALESCE(SUM(f.size), 0) FROM filestore_files f WHERE ").Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0")
+		return u, s.db.Read().QueryRowContext(ctx, q.Text(), q.Args...).Scan(&u.Files, &u.Bytes)
 	}
 	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		row := tx.QueryRowContext(ctx, `SELECT files, bytes, trash_files, trash_bytes, versions, version_bytes FROM filestore_usage WHERE ns = $1`, ns)

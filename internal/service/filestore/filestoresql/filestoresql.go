@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb/together"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 //go:embed migrations/*.sql
@@ -55,8 +56,10 @@ func absent(err error, what string) error {
 type scanner interface{ Scan(dest ...any) error }
 
 // collect reads all rows.
-func collect[T any](ctx context.Context, db sqldb.Querier, q *query, scan func(scanner) (T, error)) ([]T, error) {
-	rows, err := db.QueryContext(ctx, q.text(), q.args...)
+func collect[T any](
+	ctx context.Context, db sqldb.Querier, q *scoped.Query, scan func(scanner) (T, error),
+) ([]T, error) {
+	rows, err := db.QueryContext(ctx, q.Text(), q.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +76,8 @@ func collect[T any](ctx context.Context, db sqldb.Querier, q *query, scan func(s
 }
 
 // one reads the only row.
-func one[T any](ctx context.Context, db sqldb.Querier, q *query, scan func(scanner) (T, error)) (T, error) {
-	return scan(db.QueryRowContext(ctx, q.text(), q.args...))
+func one[T any](ctx context.Context, db sqldb.Querier, q *scoped.Query, scan func(scanner) (T, error)) (T, error) {
+	return scan(db.QueryRowContext(ctx, q.Text(), q.Args...))
 }
 
 // affectedOne fails with err unless exactly one row was changed.
@@ -95,4 +98,11 @@ func affectedOne(r sql.Result, err, otherwise error) error {
 // Namespaces lists the namespaces that hold or held something, in order, after one.
 func (s *Store) Namespaces(ctx context.Context, after string, limit int) ([]string, error) {
 	return sqldb.Strings(ctx, s.db.Read(), `SELECT ns FROM filestore_namespaces WHERE ns > $1 ORDER BY ns LIMIT $2`, after, limit)
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
@@ -69,7 +71,7 @@ func (s *Store) clear(ctx context.Context, tx sqldb.Querier, l *landing) (int64,
 	if err != nil {
 		return 0, err
 	}
-	file, occupied, err := s.lockFile(ctx, tx, newQuery(fileFields).add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", ns, l.to))
+	file, occupied, err := s.lockFile(ctx, tx, scoped.New(fileFields).Add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", ns, l.to))
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +171,7 @@ func covering(paths map[string]bool, path string) string {
 // MoveTo implements folder.Store.
 func (s *Store) MoveTo(ctx context.Context, m folder.Moving) (filestore.Receipt, error) {
 	return s.change(ctx, m.Change, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
-		q := newQuery(fileFields).scope(m.Scope, fileColumns).add(" AND f.trashed_ms = 0 AND f.path = ?", m.From)
+		q := scoped.New(fileFields).Scope(m.Scope, fileColumns).Add(" AND f.trashed_ms = 0 AND f.path = ?", m.From)
 		f, exists, err := s.lockFile(ctx, tx, q)
 		if err != nil {
 			return filestore.Receipt{}, err
@@ -231,7 +233,7 @@ func (s *Store) moveFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving
 	if vfspath.Root(m.To).Contains(m.From) {
 		// Files of the folder can go where others of it are still: they step aside first.
 		// No clean path has a control character.
-		aside := "/\x02" + filestore.NewID()
+		aside := "/\x02" + filename.New()
 		if err := renameFiles(ctx, tx, m, m.Scope, from, aside); err != nil {
 			return 0, err
 		}
@@ -253,14 +255,14 @@ func (s *Store) moveFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving
 // statement.
 func renameFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving, scope filestore.Scope, from, to string) error {
 	rest := utf8.RuneCountInString(from) + 1 // both engines count characters, from 1
-	q := newQuery("UPDATE filestore_files AS f SET ").
-		add("path = ? || substr(path, ?), hidden = CASE WHEN (? || substr(path, ?)) LIKE '%/.%' THEN 1 ELSE 0 END, updated_ms = ? WHERE ",
+	q := scoped.New("UPDATE filestore_files AS f SET ").
+		Add("path = ? || substr(path, ?), hidden = CASE WHEN (? || substr(path, ?)) LIKE '%/.%' THEN 1 ELSE 0 END, updated_ms = ? WHERE ",
 			to, rest, to, rest, sqldb.MS(m.Now))
 	if strings.HasPrefix(from, "/\x02") {
 		scope = reachAll(scope.Namespace) // the scope was asked when they stepped aside
 	}
-	q.scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND ").under("f.path", vfspath.Below(from))
-	if _, err := tx.ExecContext(ctx, q.text(), q.args...); err != nil {
+	q.Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0 AND ").Under("f.path", vfspath.Below(from))
+	if _, err := tx.ExecContext(ctx, q.Text(), q.Args...); err != nil {
 		return fmt.Errorf("move files: %w", err)
 	}
 	return nil
@@ -269,7 +271,7 @@ func renameFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving, scope f
 // Copy implements folder.Store.
 func (s *Store) Copy(ctx context.Context, c folder.Copying) (filestore.Receipt, error) {
 	return s.change(ctx, c.Change, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
-		q := newQuery(fileFields).scope(c.Source, fileColumns).add(" AND f.trashed_ms = 0 AND f.path = ?", c.From)
+		q := scoped.New(fileFields).Scope(c.Source, fileColumns).Add(" AND f.trashed_ms = 0 AND f.path = ?", c.From)
 		f, exists, err := s.lockFile(ctx, tx, q)
 		switch {
 		case err != nil:
@@ -290,7 +292,7 @@ func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying
 	if err := c.Scope.Writable(c.To); err != nil {
 		return filestore.Receipt{}, err
 	}
-	there, occupied, err := s.lockFile(ctx, tx, newQuery(fileFields).add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", ns, c.To))
+	there, occupied, err := s.lockFile(ctx, tx, scoped.New(fileFields).Add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", ns, c.To))
 	if err != nil {
 		return filestore.Receipt{}, err
 	}
@@ -313,7 +315,7 @@ func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying
 		}
 	}
 	r, err := s.showVersion(ctx, tx, filestore.Commit{
-		Change: c.Change, Path: c.To, Content: f.Content, Op: filestore.OpUpdate, NewID: filestore.NewFileID(),
+		Change: c.Change, Path: c.To, Content: f.Content, Op: filestore.OpUpdate, NewID: filename.NewFile(),
 		Quota: c.Quota,
 	}, there, occupied)
 	if err != nil {
@@ -336,7 +338,7 @@ func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copyi
 	var originals, copies []string // of folders that were made
 	for i := range t.folders {
 		originals = append(originals, t.folders[i].ID)
-		t.folders[i].ID, t.folders[i].Created = filestore.NewFileID(), c.Now
+		t.folders[i].ID, t.folders[i].Created = filename.NewFile(), c.Now
 		copies = append(copies, t.folders[i].ID)
 	}
 	l := newLanding(c.Change, c.To, c.Onto, c.Discard)
@@ -368,7 +370,7 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	var d delta
 	for i, f := range old {
 		originals[i] = f.ID
-		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filestore.NewFileID(), c.To+f.Path[len(c.From):], 1, "",
+		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filename.NewFile(), c.To+f.Path[len(c.From):], 1, "",
 			c.Now, c.Now
 		files[i], events[i] = f, eventOf(c.Change, f, filestore.OpCreate, "")
 		events[i].Before = ""

@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
@@ -16,7 +17,7 @@ var _ folder.Store = (*Store)(nil)
 
 const folderFields = `SELECT d.path, d.id, d.created_ms FROM filestore_folders d WHERE `
 
-var folderColumns = columns{"d.ns", "d.path", "d.hidden", ""}
+var folderColumns = scoped.Columns{NS: "d.ns", Path: "d.path", Hidden: "d.hidden", CID: ""}
 
 func scanFolder(r scanner) (folder.Folder, error) {
 	var f folder.Folder
@@ -37,10 +38,10 @@ const (
 // Entries implements folder.Store.
 func (s *Store) Entries(ctx context.Context, scope filestore.Scope, l folder.EntryQuery) ([]folder.Entry, error) {
 	end := beyond(l.Prefix)
-	q := newQuery("SELECT * FROM ("+entryFiles).scope(scope, fileColumns).
-		add(" AND f.trashed_ms = 0 AND f.path >= ? AND f.path < ? ORDER BY f.path LIMIT ?) AS files UNION ALL SELECT * FROM ("+entryFolders, l.From, end, l.Limit).
-		scope(scope, folderColumns).
-		add(" AND d.path >= ? AND d.path < ? AND d.path || '/' >= ? ORDER BY d.path || '/' LIMIT ?) AS folders ORDER BY 1 LIMIT ?", l.Prefix, end, l.From, l.Limit, l.Limit)
+	q := scoped.New("SELECT * FROM ("+entryFiles).Scope(scope, fileColumns).
+		Add(" AND f.trashed_ms = 0 AND f.path >= ? AND f.path < ? ORDER BY f.path LIMIT ?) AS files UNION ALL SELECT * FROM ("+entryFolders, l.From, end, l.Limit).
+		Scope(scope, folderColumns).
+		Add(" AND d.path >= ? AND d.path < ? AND d.path || '/' >= ? ORDER BY d.path || '/' LIMIT ?) AS folders ORDER BY 1 LIMIT ?", l.Prefix, end, l.From, l.Limit, l.Limit)
 	return collect(ctx, s.db.Read(), q, scanEntry)
 }
 
@@ -69,22 +70,22 @@ func scanEntry(r scanner) (folder.Entry, error) {
 
 // FileAt implements folder.Store.
 func (s *Store) FileAt(ctx context.Context, scope filestore.Scope, path string) (folder.Entry, error) {
-	e, err := one(ctx, s.db.Read(), newQuery(entryFiles).scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND f.path = ?", path), scanEntry)
+	e, err := one(ctx, s.db.Read(), scoped.New(entryFiles).Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0 AND f.path = ?", path), scanEntry)
 	return e, absent(err, "file")
 }
 
 // FolderAt implements folder.Store.
 func (s *Store) FolderAt(ctx context.Context, scope filestore.Scope, path string) (folder.Folder, error) {
-	f, err := one(ctx, s.db.Read(), newQuery(folderFields).scope(scope, folderColumns).add(" AND d.path = ?", path), scanFolder)
+	f, err := one(ctx, s.db.Read(), scoped.New(folderFields).Scope(scope, folderColumns).Add(" AND d.path = ?", path), scanFolder)
 	if !fault.Is(err, fault.NotFound) {
 		return f, err
 	}
 	below := vfspath.Below(path)
-	q := newQuery("SELECT 1 FROM (SELECT 1 FROM filestore_files f WHERE ").scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND ").under("f.path", below).
-		add(" LIMIT 1) AS a UNION ALL SELECT 1 FROM (SELECT 1 FROM filestore_folders d WHERE ").scope(scope, folderColumns).add(" AND ").under("d.path", below).
-		add(" LIMIT 1) AS b LIMIT 1")
+	q := scoped.New("SELECT 1 FROM (SELECT 1 FROM filestore_files f WHERE ").Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0 AND ").Under("f.path", below).
+		Add(" LIMIT 1) AS a UNION ALL SELECT 1 FROM (SELECT 1 FROM filestore_folders d WHERE ").Scope(scope, folderColumns).Add(" AND ").Under("d.path", below).
+		Add(" LIMIT 1) AS b LIMIT 1")
 	var any int
-	if err := s.db.Read().QueryRowContext(ctx, q.text(), q.args...).Scan(&any); err != nil {
+	if err := s.db.Read().QueryRowContext(ctx, q.Text(), q.Args...).Scan(&any); err != nil {
 		return folder.Folder{}, absent(err, "folder")
 	}
 	return folder.Folder{Path: path}, nil
@@ -97,7 +98,7 @@ func (s *Store) MakeFolder(ctx context.Context, m folder.Making) (f folder.Folde
 		if err := heedLocks(ctx, tx, m.Change); err != nil {
 			return err
 		}
-		f, err = one(ctx, tx, newQuery(folderFields).add("d.ns = ? AND d.path = ?", ns, m.Path), scanFolder)
+		f, err = one(ctx, tx, scoped.New(folderFields).Add("d.ns = ? AND d.path = ?", ns, m.Path), scanFolder)
 		if created = fault.Is(err, fault.NotFound); !created {
 			return err
 		}
@@ -140,13 +141,13 @@ func (t subtree) count() int { return len(t.files) + len(t.folders) }
 func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
 	root string,
 ) (t subtree, err error) {
-	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND ").under("f.path", vfspath.Below(root)).
-		add(" ORDER BY f.path LIMIT ?", folder.MaxEntries+1)
+	q := scoped.New(fileFields).Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0 AND ").Under("f.path", vfspath.Below(root)).
+		Add(" ORDER BY f.path LIMIT ?", folder.MaxEntries+1)
 	if t.files, err = collect(ctx, tx, q, scanFile); err != nil {
 		return t, err
 	}
-	q = newQuery(folderFields).scope(scope, folderColumns).add(" AND ").under("d.path",
-		vfspath.Root(root)).add(" ORDER BY d.path LIMIT ?", folder.MaxEntries+1)
+	q = scoped.New(folderFields).Scope(scope, folderColumns).Add(" AND ").Under("d.path",
+		vfspath.Root(root)).Add(" ORDER BY d.path LIMIT ?", folder.MaxEntries+1)
 	if t.folders, err = collect(ctx, tx, q, scanFolder); err != nil {
 		return t, err
 	}
@@ -174,9 +175,9 @@ func dropFolders(ctx context.Context, tx sqldb.Querier, ns string, made []folder
 		for _, f := range made[from:min(from+insertStep, len(made))] {
 			ids = append(ids, f.ID)
 		}
-		q := newQuery("DELETE FROM filestore_folders WHERE ").add("ns = ?", ns)
-		q.in("id", ids)
-		if _, err := tx.ExecContext(ctx, q.text(), q.args...); err != nil {
+		q := scoped.New("DELETE FROM filestore_folders WHERE ").Add("ns = ?", ns)
+		q.In("id", ids)
+		if _, err := tx.ExecContext(ctx, q.Text(), q.Args...); err != nil {
 			return fmt.Errorf("forget folders: %w", err)
 		}
 	}
@@ -215,9 +216,9 @@ func (s *Store) trashSubtree(ctx context.Context, tx sqldb.Querier, c filestore.
 			d.files, d.bytes, d.trashFiles, d.trashBytes = d.files-1, d.bytes-f.Size, d.trashFiles+1, d.trashBytes+f.Size
 			events = append(events, eventOf(c, f, filestore.OpTrash, ""))
 		}
-		q := newQuery("UPDATE filestore_files SET ").add("trashed_ms = ?, public_id = '' WHERE ns = ?", sqldb.MS(c.Now), ns)
-		q.in("id", ids)
-		if _, err := tx.ExecContext(ctx, q.text(), q.args...); err != nil {
+		q := scoped.New("UPDATE filestore_files SET ").Add("trashed_ms = ?, public_id = '' WHERE ns = ?", sqldb.MS(c.Now), ns)
+		q.In("id", ids)
+		if _, err := tx.ExecContext(ctx, q.Text(), q.Args...); err != nil {
 			return 0, fmt.Errorf("trash files: %w", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelfsql"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 func textTables(db *sqldb.DB) shelfsql.Tables {
@@ -19,8 +20,8 @@ func textTables(db *sqldb.DB) shelfsql.Tables {
 
 // IndexBehind implements filestore.Index.
 func (s *Store) IndexBehind(ctx context.Context, after string, limit int) ([]filestore.IndexCursor, error) {
-	q := newQuery(`SELECT u.ns, COALESCE(i.seq, 0) FROM filestore_unread u LEFT JOIN filestore_text_indexes i ON i.id = u.ns`)
-	q.add(" WHERE u.ns > ? ORDER BY u.ns", after).add(" LIMIT ?", limit)
+	q := scoped.New(`SELECT u.ns, COALESCE(i.seq, 0) FROM filestore_unread u LEFT JOIN filestore_text_indexes i ON i.id = u.ns`)
+	q.Add(" WHERE u.ns > ? ORDER BY u.ns", after).Add(" LIMIT ?", limit)
 	return collect(ctx, s.db.Read(), q, func(r scanner) (filestore.IndexCursor, error) {
 		var c filestore.IndexCursor
 		return c, r.Scan(&c.Namespace, &c.Seq)
@@ -50,10 +51,10 @@ func (s *Store) IndexMissed(ctx context.Context, after string, limit int) (next 
 	}
 	through := page[len(page)-1]
 	// Looked up one by one: joined, a page of a large table is read by scans of all three.
-	q := newQuery(`SELECT ns, last FROM (SELECT n.ns, (SELECT p.last FROM platform_feeds p WHERE p.name = 'filestore/' || n.ns) AS last,
+	q := scoped.New(`SELECT ns, last FROM (SELECT n.ns, (SELECT p.last FROM platform_feeds p WHERE p.name = 'filestore/' || n.ns) AS last,
 		(SELECT i.seq FROM filestore_text_indexes i WHERE i.id = n.ns) AS seq FROM filestore_namespaces n`)
-	q.add(" WHERE n.ns > ? AND n.ns <= ?) page WHERE last > COALESCE(seq, 0)", after, through)
-	q.add(" AND NOT EXISTS (SELECT 1 FROM filestore_unread u WHERE u.ns = page.ns)")
+	q.Add(" WHERE n.ns > ? AND n.ns <= ?) page WHERE last > COALESCE(seq, 0)", after, through)
+	q.Add(" AND NOT EXISTS (SELECT 1 FROM filestore_unread u WHERE u.ns = page.ns)")
 	missed, err := collect(ctx, s.db.Read(), q, func(r scanner) (filestore.IndexCursor, error) {
 		var c filestore.IndexCursor
 		return c, r.Scan(&c.Namespace, &c.Seq)
@@ -198,11 +199,11 @@ func (s *Store) IndexedFiles(ctx context.Context, scope filestore.Scope,
 		if at, err = standOf(ctx, tx, scope.Namespace); err != nil {
 			return err
 		}
-		q := newQuery(`SELECT l.file_id, l.seq, l.path, l.version FROM filestore_text_live l JOIN filestore_files f ON f.id = l.file_id WHERE `)
-		q.add("l.ns = ? AND f.path = l.path AND f.version = l.version AND f.trashed_ms = 0 AND ", scope.Namespace).scope(scope, fileColumns)
+		q := scoped.New(`SELECT l.file_id, l.seq, l.path, l.version FROM filestore_text_live l JOIN filestore_files f ON f.id = l.file_id WHERE `)
+		q.Add("l.ns = ? AND f.path = l.path AND f.version = l.version AND f.trashed_ms = 0 AND ", scope.Namespace).Scope(scope, fileColumns)
 		if under != "" && under != "/" {
-			q.add(" AND ")
-			q.under("f.path", vfspath.Root(under))
+			q.Add(" AND ")
+			q.Under("f.path", vfspath.Root(under))
 		}
 		files, err = collect(ctx, tx, q, func(r scanner) (filestore.Indexed, error) {
 			var f filestore.Indexed

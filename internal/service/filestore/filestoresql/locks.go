@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 const lockFields = `SELECT l.ns, l.path, l.token, l.deep, l.shared, l.owner_xml, l.holder, l.timeout_ms, l.expires_ms FROM filestore_locks l WHERE `
@@ -25,23 +26,23 @@ func scanLock(r scanner) (davstate.Lock, error) {
 
 // locksOn selects locks that hold for places and, where that is set, those on what is
 // below them.
-func locksOn(ns string, now time.Time, places ...filestore.LockPlace) *query {
-	q := newQuery(lockFields).add("l.ns = ? AND l.expires_ms > ? AND (", ns, sqldb.MS(now))
+func locksOn(ns string, now time.Time, places ...filestore.LockPlace) *scoped.Query {
+	q := scoped.New(lockFields).Add("l.ns = ? AND l.expires_ms > ? AND (", ns, sqldb.MS(now))
 	for i, p := range places {
 		if i > 0 {
-			q.add(" OR ")
+			q.Add(" OR ")
 		}
-		q.add("l.path = ?", p.Path)
+		q.Add("l.path = ?", p.Path)
 		if p.Path != "/" {
-			q.add(" OR (l.deep = 1")
-			q.in("l.path", append(above(p.Path), "/"))
-			q.add(")")
+			q.Add(" OR (l.deep = 1")
+			q.In("l.path", append(above(p.Path), "/"))
+			q.Add(")")
 		}
 		if p.Below {
-			q.add(" OR ").under("l.path", vfspath.Below(p.Path))
+			q.Add(" OR ").Under("l.path", vfspath.Below(p.Path))
 		}
 	}
-	return q.add(") ORDER BY l.path, l.token LIMIT ?", davstate.MaxLocks)
+	return q.Add(") ORDER BY l.path, l.token LIMIT ?", davstate.MaxLocks)
 }
 
 // Locks implements davstate.Store.
@@ -118,8 +119,8 @@ func (s *Store) RemoveLock(ctx context.Context, l davstate.Lock) error {
 // RemoveLocks implements davstate.Store.
 func (s *Store) RemoveLocks(ctx context.Context, ns, path string) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		q := newQuery("DELETE FROM filestore_locks WHERE ").add("ns = ? AND ", ns).under("path", vfspath.Root(path))
-		_, err := tx.ExecContext(ctx, q.text(), q.args...)
+		q := scoped.New("DELETE FROM filestore_locks WHERE ").Add("ns = ? AND ", ns).Under("path", vfspath.Root(path))
+		_, err := tx.ExecContext(ctx, q.Text(), q.Args...)
 		return err
 	})
 }

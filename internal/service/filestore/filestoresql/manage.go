@@ -10,6 +10,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 // current locks a file inside the scope and checks the condition.
@@ -47,7 +49,7 @@ func (s *Store) Move(ctx context.Context, m filestore.Move) (filestore.Receipt, 
 		if f.Path == m.To {
 			return filestore.Receipt{File: f}, nil
 		}
-		there, occupied, err := s.lockFile(ctx, tx, newQuery(fileFields).add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", f.Namespace, m.To))
+		there, occupied, err := s.lockFile(ctx, tx, scoped.New(fileFields).Add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", f.Namespace, m.To))
 		if err != nil {
 			return filestore.Receipt{}, err
 		}
@@ -117,7 +119,7 @@ func (s *Store) FromTrash(ctx context.Context, c filestore.Change, path string) 
 		if path == "" {
 			path = f.Path
 		}
-		_, occupied, err := s.lockFile(ctx, tx, newQuery(fileFields).add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", f.Namespace, path))
+		_, occupied, err := s.lockFile(ctx, tx, scoped.New(fileFields).Add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", f.Namespace, path))
 		if err != nil {
 			return filestore.Receipt{}, err
 		}
@@ -178,7 +180,7 @@ func (s *Store) Purge(ctx context.Context, c filestore.Change) (filestore.Receip
 // SetPublic implements filestore.Changer. A file that becomes public again gets a
 // new address.
 func (s *Store) SetPublic(ctx context.Context, c filestore.Change, public bool) (filestore.Receipt, error) {
-	fresh := filestore.NewID()
+	fresh := filename.New()
 	return s.change(ctx, c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
 		f, err := s.current(ctx, tx, c, false)
 		if err != nil {

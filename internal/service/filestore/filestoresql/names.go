@@ -6,52 +6,55 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 // nameIsFree fails when a file at the path would have the name of a folder, or would
 // lie below a file. The file that is about to move does not count. What older
 // releases left that way stays readable and can be renamed.
 func nameIsFree(ctx context.Context, tx sqldb.Querier, ns, path, moving string) error {
-	q := newQuery("SELECT path FROM (").below("filestore_files", ns, path, " AND trashed_ms = 0 AND id <> ?", moving).add(") AS a UNION ALL SELECT path FROM (")
-	q.add("SELECT path FROM filestore_folders WHERE ns = ? AND ", ns).under("path", vfspath.Root(path))
-	q.add(" LIMIT 1) AS b")
-	q.filesAbove(ns, path, moving)
+	q := oneBelow(scoped.New("SELECT path FROM ("), "filestore_files", ns, path, " AND trashed_ms = 0 AND id <> ?", moving).
+		Add(") AS a UNION ALL SELECT path FROM (")
+	q.Add("SELECT path FROM filestore_folders WHERE ns = ? AND ", ns).Under("path", vfspath.Root(path))
+	q.Add(" LIMIT 1) AS b")
+	filesAbove(q, ns, path, moving)
 	return takenName(ctx, tx, q, path)
 }
 
 // folderNameIsFree fails when a folder at the path would have the name of a file, or
 // would lie below one.
 func folderNameIsFree(ctx context.Context, tx sqldb.Querier, ns, path string) error {
-	q := newQuery("SELECT path FROM filestore_files WHERE ").add("ns = ? AND path = ? AND trashed_ms = 0", ns, path)
-	q.filesAbove(ns, path, "")
+	q := scoped.New("SELECT path FROM filestore_files WHERE ").Add("ns = ? AND path = ? AND trashed_ms = 0", ns, path)
+	filesAbove(q, ns, path, "")
 	return takenName(ctx, tx, q, path)
 }
 
 // noFileAbove fails when the path lies below a file.
 func noFileAbove(ctx context.Context, tx sqldb.Querier, ns, path string) error {
-	q := newQuery("SELECT path FROM filestore_files WHERE 1 = 0")
-	q.filesAbove(ns, path, "")
+	q := scoped.New("SELECT path FROM filestore_files WHERE 1 = 0")
+	filesAbove(q, ns, path, "")
 	return takenName(ctx, tx, q, path)
 }
 
-// below adds a select of one path below a folder.
-func (q *query) below(table, ns, folder, more string, args ...any) *query {
-	q.add("SELECT path FROM "+table+" WHERE ns = ? AND ", ns).under("path", vfspath.Below(folder))
-	return q.add(more, args...).add(" LIMIT 1")
+// oneBelow adds a select of one path below a folder.
+func oneBelow(q *scoped.Query, table, ns, folder, more string, args ...any) *scoped.Query {
+	q.Add("SELECT path FROM "+table+" WHERE ns = ? AND ", ns).Under("path", vfspath.Below(folder))
+	return q.Add(more, args...).Add(" LIMIT 1")
 }
 
 // filesAbove adds the files at paths that a clean path lies below.
-func (q *query) filesAbove(ns, path, moving string) {
+func filesAbove(q *scoped.Query, ns, path, moving string) {
 	folders := above(path)
 	if len(folders) == 0 {
 		return
 	}
-	q.add(" UNION ALL SELECT path FROM filestore_files WHERE ns = ? AND trashed_ms = 0 AND id <> ?", ns, moving)
-	q.in("path", folders)
+	q.Add(" UNION ALL SELECT path FROM filestore_files WHERE ns = ? AND trashed_ms = 0 AND id <> ?", ns, moving)
+	q.In("path", folders)
 }
 
 // above lists the folders that a clean path lies below, without the root.
@@ -62,9 +65,9 @@ func above(path string) (all []string) {
 	return all
 }
 
-func takenName(ctx context.Context, tx sqldb.Querier, q *query, path string) error {
+func takenName(ctx context.Context, tx sqldb.Querier, q *scoped.Query, path string) error {
 	var taken string
-	err := tx.QueryRowContext(ctx, q.add(" LIMIT 1").text(), q.args...).Scan(&taken)
+	err := tx.QueryRowContext(ctx, q.Add(" LIMIT 1").Text(), q.Args...).Scan(&taken)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -81,4 +84,23 @@ func nameTaken(path, taken string) error {
 		text = taken + " is a file: nothing can be below it"
 	}
 	return fault.New(fault.Conflict, text).WithCode("name_taken")
+}
+
+// beyond returns the first string after all that begin with a prefix, and nothing
+// when there is none.
+func beyond(prefix string) string {
+	for prefix != "" {
+		r, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch r {
+		case utf8.MaxRune:
+			continue
+		case 0xD7FF:
+			r = 0xE000 // what lies between is no character
+		default:
+			r++
+		}
+		return prefix + string(r)
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 var _ davstate.Store = (*Store)(nil)
@@ -62,8 +63,8 @@ func copyMarks(ctx context.Context, tx sqldb.Querier, from, to []filestore.File)
 		ids[i], at[f.ID] = f.ID, i
 	}
 	return batches(ids, func(ids []string) error {
-		q := newQuery("SELECT file_id, version, modified_ms, sha1, md5 FROM filestore_marks WHERE 1 = 1")
-		q.in("file_id", ids)
+		q := scoped.New("SELECT file_id, version, modified_ms, sha1, md5 FROM filestore_marks WHERE 1 = 1")
+		q.In("file_id", ids)
 		marks, err := collect(ctx, tx, q, scanMark)
 		if err != nil {
 			return fmt.Errorf("read marks: %w", err)
@@ -93,9 +94,9 @@ func scanProp(r scanner) (p propRow, err error) {
 
 func propsOf(ctx context.Context, tx sqldb.Querier, owners []string) (all []propRow, err error) {
 	err = batches(owners, func(ids []string) error {
-		q := newQuery("SELECT owner, space, name, xml FROM filestore_props WHERE 1 = 1")
-		q.in("owner", ids)
-		some, err := collect(ctx, tx, q.add(" ORDER BY owner, space, name"), scanProp)
+		q := scoped.New("SELECT owner, space, name, xml FROM filestore_props WHERE 1 = 1")
+		q.In("owner", ids)
+		some, err := collect(ctx, tx, q.Add(" ORDER BY owner, space, name"), scanProp)
 		all = append(all, some...)
 		return err
 	})

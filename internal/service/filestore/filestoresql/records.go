@@ -8,7 +8,10 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
+
+var fileColumns = scoped.Columns{NS: "f.ns", Path: "f.path", Hidden: "f.hidden", CID: "f.cid"}
 
 const fileFields = `SELECT f.id, f.ns, f.path, f.hidden, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, f.public_id,
  f.created_ms, f.updated_ms, f.trashed_ms FROM filestore_files f WHERE `
@@ -30,7 +33,7 @@ func scanFile(r scanner) (filestore.File, error) {
 
 // FileByPath implements filestore.Records.
 func (s *Store) FileByPath(ctx context.Context, scope filestore.Scope, path string) (filestore.File, error) {
-	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND f.path = ?", path)
+	q := scoped.New(fileFields).Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0 AND f.path = ?", path)
 	return one(ctx, s.db.Read(), q, scanFile)
 }
 
@@ -51,18 +54,18 @@ const (
 
 // Reading implements filestore.Records: a row for each extent.
 func (s *Store) Reading(ctx context.Context, scope filestore.Scope, w filestore.Wanted) (filestore.Reading, error) {
-	q := newQuery(readingFields)
+	q := scoped.New(readingFields)
 	if w.Mark {
-		q.add(readingMark + readingFrom + readingMarks)
+		q.Add(readingMark + readingFrom + readingMarks)
 	} else {
-		q.add(readingNoMark + readingFrom)
+		q.Add(readingNoMark + readingFrom)
 	}
 	if w.FileID != "" {
-		q.add(" WHERE f.id = ? AND ", w.FileID).scope(scope, fileColumns)
+		q.Add(" WHERE f.id = ? AND ", w.FileID).Scope(scope, fileColumns)
 	} else {
-		q.add(" WHERE f.path = ? AND ", w.Path).scope(scope, fileColumns)
+		q.Add(" WHERE f.path = ? AND ", w.Path).Scope(scope, fileColumns)
 	}
-	rows, err := s.db.Read().QueryContext(ctx, q.add(" AND f.trashed_ms = 0 ORDER BY e.seq").text(), q.args...)
+	rows, err := s.db.Read().QueryContext(ctx, q.Add(" AND f.trashed_ms = 0 ORDER BY e.seq").Text(), q.Args...)
 	if err != nil {
 		return filestore.Reading{}, err
 	}
@@ -111,46 +114,46 @@ func (s *Store) TrashedByID(ctx context.Context, scope filestore.Scope, id strin
 	return one(ctx, s.db.Read(), byID(scope, id, true), scanFile)
 }
 
-func byID(scope filestore.Scope, id string, trashed bool) *query {
-	q := newQuery(fileFields).add("f.id = ? AND ", id).scope(scope, fileColumns)
+func byID(scope filestore.Scope, id string, trashed bool) *scoped.Query {
+	q := scoped.New(fileFields).Add("f.id = ? AND ", id).Scope(scope, fileColumns)
 	if trashed {
-		return q.add(" AND f.trashed_ms <> 0")
+		return q.Add(" AND f.trashed_ms <> 0")
 	}
-	return q.add(" AND f.trashed_ms = 0")
+	return q.Add(" AND f.trashed_ms = 0")
 }
 
 // FileByCID implements filestore.Records.
 func (s *Store) FileByCID(ctx context.Context, scope filestore.Scope, cid string) (filestore.File, error) {
 	scope.Limited = false // the caller has checked membership; the look-up is by this CID alone
-	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND f.cid = ? ORDER BY f.path LIMIT 1", cid)
+	q := scoped.New(fileFields).Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0 AND f.cid = ? ORDER BY f.path LIMIT 1", cid)
 	return one(ctx, s.db.Read(), q, scanFile)
 }
 
 // PublicFile implements filestore.Records.
 func (s *Store) PublicFile(ctx context.Context, publicID string) (filestore.File, error) {
-	q := newQuery(fileFields).add("f.public_id = ? AND f.public_id <> '' AND f.trashed_ms = 0", publicID)
+	q := scoped.New(fileFields).Add("f.public_id = ? AND f.public_id <> '' AND f.trashed_ms = 0", publicID)
 	return one(ctx, s.db.Read(), q, scanFile)
 }
 
 // Files implements filestore.Records.
 func (s *Store) Files(ctx context.Context, scope filestore.Scope, l filestore.ListQuery) ([]filestore.File, error) {
-	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0")
+	q := scoped.New(fileFields).Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0")
 	if l.Under != "" && l.Under != "/" {
-		q.add(" AND ")
-		q.under("f.path", vfspath.Root(l.Under))
+		q.Add(" AND ")
+		q.Under("f.path", vfspath.Root(l.Under))
 	}
 	if l.Prefix != "" {
-		q.add(" AND f.path >= ?", max(l.Prefix, l.From))
+		q.Add(" AND f.path >= ?", max(l.Prefix, l.From))
 		if end := beyond(l.Prefix); end != "" {
-			q.add(" AND f.path < ?", end)
+			q.Add(" AND f.path < ?", end)
 		}
 	} else if l.From != "" {
-		q.add(" AND f.path >= ?", l.From)
+		q.Add(" AND f.path >= ?", l.From)
 	}
 	if l.After != "" {
-		q.add(" AND f.path > ?", l.After)
+		q.Add(" AND f.path > ?", l.After)
 	}
-	q.add(" ORDER BY f.path LIMIT ? OFFSET ?", l.Limit, l.Offset)
+	q.Add(" ORDER BY f.path LIMIT ? OFFSET ?", l.Limit, l.Offset)
 	return collect(ctx, s.db.Read(), q, scanFile)
 }
 
@@ -162,8 +165,8 @@ func (s *Store) CountFiles(ctx context.Context, scope filestore.Scope) (int64, e
 		err := s.db.Read().QueryRowContext(ctx, `SELECT COALESCE(SUM(files), 0) FROM filestore_usage WHERE ns = $1`, scope.Namespace).Scan(&n)
 		return n, err
 	}
-	q := newQuery("SELECT COUNT(*) FROM filestore_files f WHERE ").scope(scope, fileColumns).add(" AND f.trashed_ms = 0")
-	err := s.db.Read().QueryRowContext(ctx, q.text(), q.args...).Scan(&n)
+	q := scoped.New("SELECT COUNT(*) FROM filestore_files f WHERE ").Scope(scope, fileColumns).Add(" AND f.trashed_ms = 0")
+	err := s.db.Read().QueryRowContext(ctx, q.Text(), q.Args...).Scan(&n)
 	return n, err
 }
 
@@ -173,8 +176,8 @@ func whole(s filestore.Scope) bool {
 
 // Trash implements filestore.Records.
 func (s *Store) Trash(ctx context.Context, scope filestore.Scope, limit, offset int) ([]filestore.File, error) {
-	q := newQuery(fileFields).scope(scope, fileColumns).
-		add(" AND f.trashed_ms <> 0 ORDER BY f.trashed_ms DESC, f.id LIMIT ? OFFSET ?", limit, offset)
+	q := scoped.New(fileFields).Scope(scope, fileColumns).
+		Add(" AND f.trashed_ms <> 0 ORDER BY f.trashed_ms DESC, f.id LIMIT ? OFFSET ?", limit, offset)
 	return collect(ctx, s.db.Read(), q, scanFile)
 }
 
@@ -196,7 +199,7 @@ func (s *Store) Versions(ctx context.Context, scope filestore.Scope, fileID stri
 			return err
 		}
 		var err error
-		all, err = collect(ctx, tx, newQuery(versionFields+" WHERE ").add("v.file_id = ? ORDER BY v.version DESC", fileID), scanVersion)
+		all, err = collect(ctx, tx, scoped.New(versionFields+" WHERE ").Add("v.file_id = ? ORDER BY v.version DESC", fileID), scanVersion)
 		return err
 	})
 	return all, err
@@ -206,7 +209,7 @@ func (s *Store) Versions(ctx context.Context, scope filestore.Scope, fileID stri
 func (s *Store) Version(ctx context.Context, scope filestore.Scope, fileID string,
 	number int64,
 ) (filestore.Version, error) {
-	q := newQuery(versionFields+" JOIN filestore_files f ON f.id = v.file_id WHERE ").
-		add("v.file_id = ? AND v.version = ? AND f.trashed_ms = 0 AND ", fileID, number).scope(scope, fileColumns)
+	q := scoped.New(versionFields+" JOIN filestore_files f ON f.id = v.file_id WHERE ").
+		Add("v.file_id = ? AND v.version = ? AND f.trashed_ms = 0 AND ", fileID, number).Scope(scope, fileColumns)
 	return one(ctx, s.db.Read(), q, scanVersion)
 }

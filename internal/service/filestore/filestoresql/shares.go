@@ -9,9 +9,10 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
-var shareColumns = columns{"s.ns", "s.path", "s.hidden", "''"}
+var shareColumns = scoped.Columns{NS: "s.ns", Path: "s.path", Hidden: "s.hidden", CID: "''"}
 
 const shareFields = `SELECT s.id, s.ns, s.path, s.token_cid, s.twin_cid, s.created_ms, s.expires_ms, s.max_uses, s.uses, s.revoked_ms,
  s.invoker, s.actor, s.proof, COALESCE(d.max_bytes, 0), COALESCE(d.bytes, 0)
@@ -57,29 +58,29 @@ func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
 
 // Shares implements filestore.Shares.
 func (s *Store) Shares(ctx context.Context, w filestore.Whose, limit, offset int) ([]filestore.Share, error) {
-	q := newQuery(shareFields).whose(w).add(" ORDER BY s.created_ms DESC, s.id LIMIT ? OFFSET ?", limit, offset)
+	q := whose(scoped.New(shareFields), w).Add(" ORDER BY s.created_ms DESC, s.id LIMIT ? OFFSET ?", limit, offset)
 	return collect(ctx, s.db.Read(), q, scanShare)
 }
 
 // whose adds the condition that a link is one of those that are meant.
-func (q *query) whose(w filestore.Whose) *query {
-	return q.add("((").scope(w.Every, shareColumns).add(") OR (s.invoker = ? AND ", w.Maker).scope(w.Own, shareColumns).add("))")
+func whose(q *scoped.Query, w filestore.Whose) *scoped.Query {
+	return q.Add("((").Scope(w.Every, shareColumns).Add(") OR (s.invoker = ? AND ", w.Maker).Scope(w.Own, shareColumns).Add("))")
 }
 
 // SharesOf implements filestore.Shares.
 func (s *Store) SharesOf(ctx context.Context, tokens []string) ([]filestore.Share, error) {
-	q := newQuery(shareFields).add("(1 = 1")
-	q.in("s.token_cid", tokens)
-	q.add(") OR (s.twin_cid <> ''")
-	q.in("s.twin_cid", tokens)
-	q.add(")")
+	q := scoped.New(shareFields).Add("(1 = 1")
+	q.In("s.token_cid", tokens)
+	q.Add(") OR (s.twin_cid <> ''")
+	q.In("s.twin_cid", tokens)
+	q.Add(")")
 	return collect(ctx, s.db.Read(), q, scanShare)
 }
 
 // RevokeShare implements filestore.Shares.
 func (s *Store) RevokeShare(ctx context.Context, w filestore.Whose, id string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if _, err := one(ctx, tx, newQuery(shareFields).add("s.id = ? AND ", id).whose(w), scanShare); err != nil {
+		if _, err := one(ctx, tx, whose(scoped.New(shareFields).Add("s.id = ? AND ", id), w), scanShare); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET revoked_ms = $1 WHERE id = $2 AND revoked_ms = 0`, sqldb.MS(now), id)

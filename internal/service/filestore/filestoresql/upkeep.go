@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 // ExpirePending implements filestore.Upkeep. SQLite takes a partial index only for
@@ -40,7 +41,7 @@ func (s *Store) count(ctx context.Context, text string, args ...any) (int, error
 
 // ExpiredUploads implements filestore.Upkeep.
 func (s *Store) ExpiredUploads(ctx context.Context, now time.Time, limit int) ([]filestore.Upload, error) {
-	return collect(ctx, s.db.Read(), newQuery(`SELECT id, blob_id FROM filestore_uploads WHERE `).add("expires_ms < ? ORDER BY expires_ms LIMIT ?", sqldb.MS(now), limit),
+	return collect(ctx, s.db.Read(), scoped.New(`SELECT id, blob_id FROM filestore_uploads WHERE `).Add("expires_ms < ? ORDER BY expires_ms LIMIT ?", sqldb.MS(now), limit),
 		func(r scanner) (u filestore.Upload, err error) { return u, r.Scan(&u.ID, &u.Blob) })
 }
 
@@ -53,15 +54,15 @@ func (s *Store) Uploading(ctx context.Context, blob string) (bool, error) {
 
 // DeadBlobs implements filestore.Upkeep.
 func (s *Store) DeadBlobs(ctx context.Context, before time.Time, limit int) ([]filestore.Blob, error) {
-	return s.blobs(ctx, newQuery(blobFields).add("b.state = 2 AND b.state <> 1 AND b.at_ms < ? ORDER BY b.at_ms LIMIT ?", sqldb.MS(before), limit))
+	return s.blobs(ctx, scoped.New(blobFields).Add("b.state = 2 AND b.state <> 1 AND b.at_ms < ? ORDER BY b.at_ms LIMIT ?", sqldb.MS(before), limit))
 }
 
 // BlobsAfter implements filestore.Upkeep.
 func (s *Store) BlobsAfter(ctx context.Context, id string, limit int) ([]filestore.Blob, error) {
-	return s.blobs(ctx, newQuery(blobFields).add("b.id > ? ORDER BY b.id LIMIT ?", id, limit))
+	return s.blobs(ctx, scoped.New(blobFields).Add("b.id > ? ORDER BY b.id LIMIT ?", id, limit))
 }
 
-func (s *Store) blobs(ctx context.Context, q *query) ([]filestore.Blob, error) {
+func (s *Store) blobs(ctx context.Context, q *scoped.Query) ([]filestore.Blob, error) {
 	all, err := collect(ctx, s.db.Read(), q, scanBlob)
 	if err != nil {
 		return nil, err
@@ -93,13 +94,13 @@ func (s *Store) ForgetBlob(ctx context.Context, id string) error {
 
 // ExpiredTrash implements filestore.Upkeep.
 func (s *Store) ExpiredTrash(ctx context.Context, before time.Time, limit int) ([]filestore.File, error) {
-	q := newQuery(fileFields).add("f.trashed_ms <> 0 AND f.trashed_ms < ? ORDER BY f.trashed_ms LIMIT ?", sqldb.MS(before), limit)
+	q := scoped.New(fileFields).Add("f.trashed_ms <> 0 AND f.trashed_ms < ? ORDER BY f.trashed_ms LIMIT ?", sqldb.MS(before), limit)
 	return collect(ctx, s.db.Read(), q, scanFile)
 }
 
 // VersionsOf implements filestore.Upkeep.
 func (s *Store) VersionsOf(ctx context.Context, blob string) ([]filestore.Version, error) {
-	return collect(ctx, s.db.Read(), newQuery(versionFields+" WHERE ").add("v.blob_id = ? ORDER BY v.file_id, v.version", blob), scanVersion)
+	return collect(ctx, s.db.Read(), scoped.New(versionFields+" WHERE ").Add("v.blob_id = ? ORDER BY v.file_id, v.version", blob), scanVersion)
 }
 
 // FilePath implements filestore.Upkeep.
@@ -110,7 +111,7 @@ func (s *Store) FilePath(ctx context.Context, id string) (ns, path string, err e
 
 // NamespacesAfter implements filestore.Upkeep.
 func (s *Store) NamespacesAfter(ctx context.Context, name string, limit int) ([]filestore.Namespace, error) {
-	return collect(ctx, s.db.Read(), newQuery(namespaceFields).add("n.ns > ? ORDER BY n.ns LIMIT ?", name, limit), scanNamespace)
+	return collect(ctx, s.db.Read(), scoped.New(namespaceFields).Add("n.ns > ? ORDER BY n.ns LIMIT ?", name, limit), scanNamespace)
 }
 
 // MasterKeys names the master keys that namespaces are under.

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
 // CreateUpload implements filestore.Uploads.
@@ -65,8 +66,8 @@ func unconcat(u *filestore.Upload, text string) {
 
 // Upload implements filestore.Uploads.
 func (s *Store) Upload(ctx context.Context, scope filestore.Scope, id string) (filestore.Upload, error) {
-	q := newQuery(`SELECT u.id, u.ns, u.path, u.mime, u.mode, u.length, u.offset_bytes, u.blob_id, u.state, u.extents, u.expires_ms, u.concat
-		FROM filestore_uploads u WHERE `).add("u.id = ? AND ", id).scope(scope, columns{"u.ns", "u.path", "u.hidden", "''"})
+	q := scoped.New(`SELECT u.id, u.ns, u.path, u.mime, u.mode, u.length, u.offset_bytes, u.blob_id, u.state, u.extents, u.expires_ms, u.concat
+		FROM filestore_uploads u WHERE `).Add("u.id = ? AND ", id).Scope(scope, scoped.Columns{NS: "u.ns", Path: "u.path", Hidden: "u.hidden", CID: "''"})
 	return one(ctx, s.db.Read(), q, func(r scanner) (filestore.Upload, error) {
 		var u filestore.Upload
 		var mode, expires int64

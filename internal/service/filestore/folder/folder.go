@@ -19,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // MaxEntries is how many files one act on a folder reaches, and how many made
@@ -154,7 +155,7 @@ func (s *Service) At(ctx context.Context, a filestore.Access, path string) (Fold
 	if err != nil {
 		return Folder{}, err
 	}
-	if path, err = filestore.CleanFolder(path); err != nil {
+	if path, err = filename.CleanFolder(path); err != nil {
 		return Folder{}, err
 	}
 	if path == "/" {
@@ -169,7 +170,7 @@ func (s *Service) File(ctx context.Context, a filestore.Access, path string) (En
 	if err != nil {
 		return Entry{}, err
 	}
-	if path, err = filestore.CleanPath(path); err != nil {
+	if path, err = filename.CleanPath(path); err != nil {
 		return Entry{}, err
 	}
 	return s.store.FileAt(ctx, scope, path)
@@ -182,14 +183,14 @@ func (s *Service) Make(ctx context.Context, a filestore.Access, path string) (Fo
 	if err != nil {
 		return Folder{}, false, err
 	}
-	if path, err = filestore.CleanPath(path); err != nil {
+	if path, err = filename.CleanPath(path); err != nil {
 		return Folder{}, false, err
 	}
 	if err := scope.Writable(path); err != nil {
 		return Folder{}, false, err
 	}
 	return s.store.MakeFolder(ctx, Making{
-		Change: s.change(a, scope, filestore.Once{}), Path: path, ID: filestore.NewFileID(),
+		Change: s.change(a, scope, filestore.Once{}), Path: path, ID: filename.NewFile(),
 	})
 }
 
@@ -202,7 +203,7 @@ func (s *Service) Trash(ctx context.Context, a filestore.Access, path string,
 	if err != nil {
 		return filestore.Receipt{}, err
 	}
-	if path, err = filestore.CleanPath(path); err != nil {
+	if path, err = filename.CleanPath(path); err != nil {
 		return filestore.Receipt{}, err
 	}
 	return s.act(ctx, a, once, func() (filestore.Receipt, error) {
@@ -226,10 +227,10 @@ func (e Ends) discard(a filestore.Access) (filestore.Scope, error) {
 }
 
 func (e *Ends) clean() (err error) {
-	if e.From, err = filestore.CleanPath(e.From); err != nil {
+	if e.From, err = filename.CleanPath(e.From); err != nil {
 		return err
 	}
-	if e.To, err = filestore.CleanPath(e.To); err != nil {
+	if e.To, err = filename.CleanPath(e.To); err != nil {
 		return err
 	}
 	if vfspath.Root(e.From).Contains(e.To) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // treeStep is how many records a listing of a folder reads at once; pageStep is for
@@ -62,7 +63,7 @@ func (s *Service) list(ctx context.Context, a filestore.Access, folder, after st
 	if err != nil {
 		return nil, "", err
 	}
-	if folder, err = filestore.CleanFolder(folder); err != nil {
+	if folder, err = filename.CleanFolder(folder); err != nil {
 		return nil, "", err
 	}
 	base := strings.TrimSuffix(folder, "/") + "/"

@@ -24,6 +24,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // secretBytes is how long a secret is before it is written in base32, where it has
@@ -103,7 +104,7 @@ func publishable(a filestore.Access, said string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, err := filestore.CleanFolder(said)
+	at, err := filename.CleanFolder(said)
 	if err != nil {
 		return "", err
 	}

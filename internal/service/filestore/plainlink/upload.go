@@ -13,6 +13,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 const (
@@ -58,7 +59,7 @@ func (s *Service) MakeForUploads(ctx context.Context, a filestore.Access,
 	}
 	secret = newSecret()
 	made = filestore.Share{
-		ID: filestore.NewID(), Namespace: a.Namespace, Path: at, TokenCID: tokenOf(forUploads, secret),
+		ID: filename.New(), Namespace: a.Namespace, Path: at, TokenCID: tokenOf(forUploads, secret),
 		Created: s.files.Now(),
 		Expires: w.Expires, MaxUses: w.MaxFiles, MaxBytes: w.MaxBytes, By: a.By(),
 	}
@@ -101,7 +102,7 @@ func (s *Service) Take(ctx context.Context, l Link, u Upload) (filestore.File, e
 	if u.Size > left {
 		return filestore.File{}, filestore.DropFull()
 	}
-	at, err := filestore.CleanPath(strings.TrimSuffix(l.Path, "/") + "/" + cleanName(u.Name))
+	at, err := filename.CleanPath(strings.TrimSuffix(l.Path, "/") + "/" + cleanName(u.Name))
 	if err != nil {
 		return filestore.File{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/textindex"
-	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 func FuzzGlob(f *testing.F) {
@@ -17,7 +17,7 @@ func FuzzGlob(f *testing.F) {
 		if err != nil {
 			return
 		}
-		path, err = filestore.CleanPath(path)
+		path, err = filename.CleanPath(path)
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/pattern"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
@@ -78,7 +79,7 @@ func (s *Service) Grep(ctx context.Context, a filestore.Access, q GrepQuery) (Gr
 	if err != nil {
 		return GrepResult{}, err
 	}
-	if q.Path, err = filestore.CleanFolder(q.Path); err != nil {
+	if q.Path, err = filename.CleanFolder(q.Path); err != nil {
 		return GrepResult{}, err
 	}
 	if err := s.files.CountUse(ctx, a); err != nil {

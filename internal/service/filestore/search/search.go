@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
@@ -51,7 +52,7 @@ func (s *Service) Search(ctx context.Context, a filestore.Access, text, path str
 	if text == "" || utf8.RuneCountInString(text) > MaxQuery {
 		return Result{}, fault.Newf(fault.Invalid, "q must have 1 to %d characters", MaxQuery)
 	}
-	if path, err = filestore.CleanFolder(path); err != nil {
+	if path, err = filename.CleanFolder(path); err != nil {
 		return Result{}, err
 	}
 	if err := s.files.CountUse(ctx, a); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
 
 // The sweeper works in small slices, often.
@@ -144,7 +145,7 @@ func (s *Service) deleteDead(ctx context.Context, before time.Time) (int, error)
 	}
 	for i, b := range dead {
 		// By name, not by record: a writer that died may have left more than it noted.
-		for info, err := range s.objects.List(ctx, filestore.ObjectPrefix(b.ID)) {
+		for info, err := range s.objects.List(ctx, filename.ObjectPrefix(b.ID)) {
 			if err == nil {
 				err = s.objects.Delete(ctx, info.Key)
 			}

@@ -114,7 +114,8 @@ func BenchmarkFirstToken(b *testing.B) {
 }
 
 // BenchmarkFaceStreams measures the memory of open streams, of answers that wait in their middle: alone, as readers of
-// turns that were there before, and with a turn each. By our own route, AG-UI and the AI SDK's stream many read one turn.
+// turns that were there before, and with a turn each. By our own route, AG-UI and the AI SDK's stream many read one
+// turn.
 // By OpenAI's wires an equal request is another turn while the first is read, so there each stream joins a turn of its
 // own, which was begun in the face without it; what such a turn takes is told beside it.
 func BenchmarkFaceStreams(b *testing.B) {
@@ -220,7 +221,8 @@ func beginTurns(b *testing.B, n *oracletest.Node, count int) *turns {
 	before := inUse()
 	for range count {
 		name := oracle.NewID()
-		answer, err := faces.Begin(b.Context(), face.Ask{Who: who, Request: oracle.TurnRequest{Message: "hi", Instructions: name}})
+		request := oracle.TurnRequest{Message: "hi", Instructions: name}
+		answer, err := faces.Begin(b.Context(), face.Ask{Who: who, Request: request})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/words/wordshttp"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
 )
@@ -169,7 +170,7 @@ func (a *api) place(r *http.Request, link plainlink.Link) (at string, isFile boo
 	if rest == "" {
 		return link.Path, false, nil
 	}
-	at, err = filestore.CleanFolder(strings.TrimSuffix(link.Path, "/") + "/" + rest)
+	at, err = filename.CleanFolder(strings.TrimSuffix(link.Path, "/") + "/" + rest)
 	if err != nil {
 		return "", false, filestore.NotFound()
 	}

@@ -1,4 +1,5 @@
-package httpserver
+// Package steady answers with bytes that change rarely.
+package steady
 
 import (
 	"crypto/sha256"
@@ -8,8 +9,8 @@ import (
 	"strings"
 )
 
-// ServeBytes sends bytes that change rarely, or says that they did not.
-func ServeBytes(w http.ResponseWriter, r *http.Request, contentType string, data []byte) error {
+// Serve sends bytes that change rarely, or says that they did not.
+func Serve(w http.ResponseWriter, r *http.Request, contentType string, data []byte) error {
 	sum := sha256.Sum256(data)
 	tag := `W/"` + hex.EncodeToString(sum[:8]) + `"`
 	h := w.Header()

@@ -1,4 +1,4 @@
-package app
+package lease
 
 import (
 	"crypto/rand"
@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// nodeName is the host's name for people, and random digits because several
+// NodeName is the host's name for people, and random digits because several
 // nodes may share a host.
-func nodeName() string {
+func NodeName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "node"

@@ -1,4 +1,4 @@
-package filestore
+package filename
 
 import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -14,9 +14,10 @@ func CleanFolder(path string) (string, error) { return pathOr(vfspath.CleanFolde
 
 func pathOr(path string, err error) (string, error) {
 	if err != nil {
-		return "", badPath(err.Error())
+		return "", Bad(err.Error())
 	}
 	return path, nil
 }
 
-func badPath(why string) error { return fault.New(fault.Invalid, why).WithCode("bad_path") }
+// Bad refuses a path.
+func Bad(why string) error { return fault.New(fault.Invalid, why).WithCode("bad_path") }
