@@ -133,7 +133,7 @@ func AtStart(ctx context.Context, db *sqldb.DB, s config.Server) (Address, error
 	}
 	a, err := d.Parse(text, from)
 	if err != nil && from == operatordoc.FromDatabase {
-		return Address{}, nil //nolint:nilerr // see above
+		return Address{}, nil // see above
 	}
 	return a, err
 }

@@ -53,7 +53,7 @@ func TestTheDocument(t *testing.T) {
 		"https: [https://a.example.org]":                         "allowed are names",
 		"url: oracle.example.org":                                "allowed is an address such as",
 		"url: ftp://a.example.org":                               "allowed is an address such as",
-		"url: https://ada:pw@a.example.org/":              "allowed is an address such as",
+		"url: https://ada:pw@a.example.org/":                     "allowed is an address such as",
 		"url: https://a.example.org/?a=b":                        "allowed is an address such as",
 		"urls: https://a.example.org":                            "urls",
 		"url: https://a.example.org/" + strings.Repeat("x", 500): "too long",

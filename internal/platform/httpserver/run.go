@@ -35,7 +35,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Secure, before Run, serves HTTPS too, as Config.TLS would: for who learns that behind Listen alone.
+// Secure serves HTTPS too, as Config.TLS would, for who learns that behind Listen alone. It is called before Run.
 func (s *Server) Secure(ctx context.Context, addr string, how *tls.Config,
 	plain func(w http.ResponseWriter, r *http.Request) bool,
 ) (err error) {

@@ -414,7 +414,7 @@ func (s *Server) finish(x *exchange, r *http.Request, err error) {
 	if err != nil {
 		s.fail(x, r, err)
 	}
-	x.end()
+	x.end() //nolint:contextcheck // x is the request's context
 	if x.audited != nil {
 		x.audited(x.status)
 	}

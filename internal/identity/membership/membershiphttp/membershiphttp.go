@@ -141,7 +141,8 @@ func Surface(d Deps) httpserver.Surface {
 				Summary: "Members", Doc: "In order of DID. Those of ACCESS_DIDS are not listed.",
 				Params: []httpserver.Param{
 					{Name: "search", In: "query", Doc: "How their DID begins, or their note."},
-					{Name: "after", In: "query", Doc: "The DID after which to go on."}, {Name: "limit", In: "query", Schema: 0, Doc: "At most 500, usually 100."},
+					{Name: "after", In: "query", Doc: "The DID after which to go on."},
+					{Name: "limit", In: "query", Schema: 0, Doc: "At most 500, usually 100."},
 				},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: MemberList{}}}, Handler: a.members,
 			},

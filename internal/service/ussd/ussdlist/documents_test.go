@@ -55,7 +55,7 @@ func TestAListIsADocument(t *testing.T) {
 		l := ussdlist.List{Document: "prices.xlsx", Collection: "c", Show: map[string]string{"en": "{{Crop}} {{Price}}"}}
 		shows := func(want string) {
 			t.Helper()
-			rows, _, err := find(t.Context(), lists, l, "en", "mai")
+			rows, _, err := find(t.Context(), lists, l, "mai")
 			if got := append(rows, ""); err == nil && got[0] != want || err != nil && want != "" {
 				t.Errorf("%q, %v: want %q", rows, err, want)
 			}
@@ -101,7 +101,7 @@ func TestAListThatCannotBeReadIsRemembered(t *testing.T) {
 		l := ussdlist.List{Document: "prices.xlsx", Collection: "c", Show: map[string]string{"en": "{{Crop}} {{Price}}"}}
 		fails := func(asked int) {
 			t.Helper()
-			if rows, _, err := find(t.Context(), lists, l, "en", "mai"); err == nil || s.asked != asked {
+			if rows, _, err := find(t.Context(), lists, l, "mai"); err == nil || s.asked != asked {
 				t.Errorf("%q, %v, asked %d times, want %d", rows, err, s.asked, asked)
 			}
 		}
@@ -116,7 +116,7 @@ func TestAListThatCannotBeReadIsRemembered(t *testing.T) {
 		fails(3)
 		time.Sleep(2 * time.Second)
 		s.set(state{price: "3200", version: "2"})
-		if rows, _, err := find(t.Context(), lists, l, "en", "mai"); err != nil || len(rows) != 1 {
+		if rows, _, err := find(t.Context(), lists, l, "mai"); err != nil || len(rows) != 1 {
 			t.Errorf("%q, %v", rows, err)
 		}
 	})
@@ -126,7 +126,7 @@ func TestAListThatCannotBeReadIsRemembered(t *testing.T) {
 func TestAListWithoutItsPlace(t *testing.T) {
 	t.Parallel()
 	for _, l := range []ussdlist.List{{File: "prices.csv"}, {Document: "prices.csv", Collection: "c"}} {
-		if rows, _, err := find(t.Context(), ussdlist.Lists{}, l, "en", ""); err == nil {
+		if rows, _, err := find(t.Context(), ussdlist.Lists{}, l, ""); err == nil {
 			t.Errorf("%+v: %q", l, rows)
 		}
 	}
@@ -139,7 +139,7 @@ func TestAFileStandsInForADocument(t *testing.T) {
 	f.write(t, prices)
 	l := list("Crop")
 	l.File, l.Document = "", "of/2026/prices.xlsx"
-	if rows, _, err := find(t.Context(), f, l, "en", "beans"); err != nil || len(rows) != 1 {
+	if rows, _, err := find(t.Context(), f, l, "beans"); err != nil || len(rows) != 1 {
 		t.Errorf("%q, %v", rows, err)
 	}
 }

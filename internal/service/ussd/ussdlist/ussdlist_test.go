@@ -45,14 +45,12 @@ func list(search ...string) ussdlist.List {
 }
 
 // find reads the rows of a list that have the words.
-func find(ctx context.Context, from ussdlist.Reader, l ussdlist.List,
-	language, text string,
-) (rows []string, found int, err error) {
+func find(ctx context.Context, from ussdlist.Reader, l ussdlist.List, text string) (rows []string, found int, err error) {
 	table, err := from.Table(ctx, l)
 	if err != nil {
 		return nil, 0, err
 	}
-	p, err := table.Find(l, language, map[string]string{"word": text})
+	p, err := table.Find(l, "en", map[string]string{"word": text})
 	return p.Rows, p.Found, err
 }
 
@@ -73,17 +71,17 @@ func TestRowsAreFoundByWords(t *testing.T) {
 		{"aize", nil, nil},
 		{"*#", nil, []string{"Maize (Kitale): 3200", "Beans, red (Kitale): 9000", "Maize (Nakuru): 3400", "Mahindi {{Price}} (Eldoret): "}},
 	} {
-		got, found, err := find(t.Context(), f, list(c.search...), "en", c.word)
+		got, found, err := find(t.Context(), f, list(c.search...), c.word)
 		if err != nil || !slices.Equal(got, c.want) || found != len(c.want) {
 			t.Errorf("%q in %q: %q, %d, %v", c.word, c.search, got, found, err)
 		}
 	}
 	f.write(t, "Crop;Market;Price\nMaize;Kitale;3.200,50\n")
-	if got, _, err := find(t.Context(), f, list(), "en", ""); err != nil || len(got) != 1 || got[0] != "Maize (Kitale): 3.200,50" {
+	if got, _, err := find(t.Context(), f, list(), ""); err != nil || len(got) != 1 || got[0] != "Maize (Kitale): 3.200,50" {
 		t.Errorf("with semicolons: %q, %v", got, err)
 	}
 	f.write(t, "Crop,Market,Price\n"+strings.Repeat("Maize,Kitale,1\n", 500))
-	got, found, err := find(t.Context(), f, list(), "en", "maize")
+	got, found, err := find(t.Context(), f, list(), "maize")
 	if err != nil || len(got) != ussdlist.MaxShown || found != 500 {
 		t.Errorf("of many: %d of %d, %v", len(got), found, err)
 	}
@@ -92,11 +90,11 @@ func TestRowsAreFoundByWords(t *testing.T) {
 func TestTheLastGoodListStays(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	if _, _, err := find(t.Context(), f, list(), "en", ""); err == nil {
+	if _, _, err := find(t.Context(), f, list(), ""); err == nil {
 		t.Error("a file that is not there was read")
 	}
 	f.write(t, prices)
-	if got, _, err := find(t.Context(), f, list(), "en", "nakuru"); err != nil || len(got) != 1 {
+	if got, _, err := find(t.Context(), f, list(), "nakuru"); err != nil || len(got) != 1 {
 		t.Fatalf("%q, %v", got, err)
 	}
 	for name, text := range map[string]string{
@@ -104,12 +102,12 @@ func TestTheLastGoodListStays(t *testing.T) {
 		"wide": strings.Repeat("a,", 40) + "\n", "long": "Crop\n" + strings.Repeat("a\n", 20_001),
 	} {
 		f.write(t, text)
-		if got, _, err := find(t.Context(), f, list(), "en", "nakuru"); err != nil || len(got) != 1 {
+		if got, _, err := find(t.Context(), f, list(), "nakuru"); err != nil || len(got) != 1 {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 	f.write(t, "Crop,Market\nMaize,Kitale\n")
-	if _, _, err := find(t.Context(), f, list(), "en", ""); err == nil || !strings.Contains(err.Error(), `no column "Price"`) {
+	if _, _, err := find(t.Context(), f, list(), ""); err == nil || !strings.Contains(err.Error(), `no column "Price"`) {
 		t.Errorf("without a column: %v", err)
 	}
 }
@@ -127,7 +125,7 @@ func TestListsStayInTheirFolder(t *testing.T) {
 	for _, name := range []string{outside, "link.csv", "../" + filepath.Base(filepath.Dir(outside)) + "/secret.csv"} {
 		l := list()
 		l.File = name
-		if got, _, err := find(t.Context(), f, l, "en", ""); err == nil {
+		if got, _, err := find(t.Context(), f, l, ""); err == nil {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -191,7 +191,8 @@ func TestGatewaysReport(t *testing.T) {
 	}
 	tw := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Token: "12345"})
 	for _, form := range []url.Values{
-		{"MessageSid": {"SM1"}, "MessageStatus": {"sent"}}, {"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}, "To": {"+254700000001"}},
+		{"MessageSid": {"SM1"}, "MessageStatus": {"sent"}},
+		{"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}, "To": {"+254700000001"}},
 		{"MessageSid": {"SM2"}, "MessageStatus": {"undelivered"}, "ErrorCode": {"30003"}},
 	} {
 		if status, text := tw.post(t, twPath, form.Encode(), "X-Twilio-Signature", sign("12345", "https://castalia.example"+twPath, form)); status != http.StatusOK {
@@ -200,7 +201,8 @@ func TestGatewaysReport(t *testing.T) {
 	}
 	for _, got := range []struct{ is, want []ussdsms.Report }{
 		{at.box.reported, []ussdsms.Report{
-			{Reference: "ATXid_1", State: ussdsms.Delivered}, {Reference: "ATXid_2", State: ussdsms.Undelivered, Why: "UserIsInactive"},
+			{Reference: "ATXid_1", State: ussdsms.Delivered},
+			{Reference: "ATXid_2", State: ussdsms.Undelivered, Why: "UserIsInactive"},
 			{Reference: "ATXid_3", State: ussdsms.Undelivered},
 		}},
 		{tw.box.reported, []ussdsms.Report{

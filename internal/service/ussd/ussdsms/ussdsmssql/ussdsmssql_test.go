@@ -361,10 +361,14 @@ func TestReportsAreCountedOnce(t *testing.T) {
 			state     ussdsms.State
 			want      ussdsms.Kind
 		}{
-			{"ref-a", ussdsms.Delivered, ussdsms.KindReply}, {"ref-a", ussdsms.Delivered, ""}, {"ref-a", ussdsms.Undelivered, ""},
-			{"ref-b", ussdsms.Undelivered, ussdsms.KindReply}, {"ref-b", ussdsms.Undelivered, ""},
+			{"ref-a", ussdsms.Delivered, ussdsms.KindReply},
+			{"ref-a", ussdsms.Delivered, ""},
+			{"ref-a", ussdsms.Undelivered, ""},
+			{"ref-b", ussdsms.Undelivered, ussdsms.KindReply},
+			{"ref-b", ussdsms.Undelivered, ""},
 			{"ref-b", ussdsms.Delivered, ussdsms.KindReply},
-			{"ref-x", ussdsms.Delivered, ""}, {"", ussdsms.Delivered, ""},
+			{"ref-x", ussdsms.Delivered, ""},
+			{"", ussdsms.Delivered, ""},
 		} {
 			kind, err := f.Report(f.t.Context(), ussdsms.Report{Reference: step.reference, State: step.state})
 			if kind != step.want || err != nil {
