@@ -142,7 +142,7 @@ func BenchmarkFaceStreams(b *testing.B) {
 		}
 		return line, seen
 	}
-	perStream := func(streams int, one func() net.Conn) float64 {
+	perStream := func(streams int, one func() net.Conn) memory {
 		for range 50 { // what is made once
 			defer func(c net.Conn) { _ = c.Close() }(one())
 		}
@@ -151,23 +151,27 @@ func BenchmarkFaceStreams(b *testing.B) {
 		for range streams {
 			lines = append(lines, one())
 		}
-		used := inUse() - before
+		used := inUse().since(before, streams)
 		for _, c := range lines {
 			_ = c.Close()
 		}
-		return float64(used) / float64(streams) / 1024
+		return used
+	}
+	report := func(used memory, what string) {
+		b.ReportMetric(used.live, what)
+		b.ReportMetric(used.kept, what+"-kept")
 	}
 	for b.Loop() {
 		for _, w := range wires() {
-			b.ReportMetric(perStream(turning, func() net.Conn {
+			report(perStream(turning, func() net.Conn {
 				path, body := w.request(alice.Session())
 				c, _ := open(http.MethodPost, path, body)
 				return c
 			}), w.name+"-KiB/turn")
 			if path, _ := w.request(""); strings.HasPrefix(path, "/v1/") {
 				begun := beginTurns(b, n, 50+streams)
-				b.ReportMetric(begun.each, w.name+"-KiB/bare-turn")
-				b.ReportMetric(perStream(streams, func() net.Conn {
+				report(begun.each, w.name+"-KiB/bare-turn")
+				report(perStream(streams, func() net.Conn {
 					name, run := begun.next()
 					path, body := w.request(name)
 					c, seen := open(http.MethodPost, path, body)
@@ -186,7 +190,7 @@ func BenchmarkFaceStreams(b *testing.B) {
 				run, _, _ = strings.Cut(run, "\r\n")
 				method, path, body = http.MethodGet, "/runs/"+run, ""
 			}
-			b.ReportMetric(perStream(streams, func() net.Conn {
+			report(perStream(streams, func() net.Conn {
 				c, _ := open(method, path, body)
 				return c
 			}), w.name+"-KiB/stream")
@@ -198,8 +202,7 @@ func BenchmarkFaceStreams(b *testing.B) {
 // turns are turns that nobody reads, by the conversations that began them.
 type turns struct {
 	names, runs []string
-	// each is the memory that one takes, in KiB.
-	each float64
+	each        memory // of one
 }
 
 // next takes one of them.
@@ -241,15 +244,25 @@ func beginTurns(b *testing.B, n *oracletest.Node, count int) *turns {
 		answer.Close()
 		out.names, out.runs = append(out.names, name), append(out.runs, answer.RunID)
 	}
-	out.each = float64(inUse()-before) / float64(count) / 1024
+	out.each = inUse().since(before, count)
 	return out
 }
 
-// inUse is the memory in use after a collection, stacks included.
-func inUse() int64 {
-	runtime.GC()
-	runtime.GC()
+// memory is in KiB. What is live is reachable, or a stack. What is kept are pages that hold something live: between it
+// are holes of requests that are over, which the next ones fill, so that it depends on what was done before.
+type memory struct{ live, kept float64 }
+
+func (m memory) since(before memory, count int) memory {
+	return memory{(m.live - before.live) / float64(count), (m.kept - before.kept) / float64(count)}
+}
+
+// inUse is the memory in use after collections, stacks included: each halves what a stack grew to in the beginning of
+// a request, once.
+func inUse() memory {
+	for range 4 {
+		runtime.GC()
+	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapInuse + m.StackInuse)
+	return memory{float64(m.HeapAlloc+m.StackInuse) / 1024, float64(m.HeapInuse+m.StackInuse) / 1024}
 }

@@ -20,6 +20,10 @@ import (
 // MaxBody bounds a request: pictures come inside.
 const MaxBody = 8 << 20
 
+// keptBuffer is how much room for events a stream keeps while it waits. The first events of some faces tell all of
+// the answer that begins, words after that are small.
+const keptBuffer = 256
+
 // HeaderRunID names the run of an answer.
 const HeaderRunID = "X-Run-Id"
 
@@ -106,6 +110,9 @@ func (e *Events) Flush(beat bool) error {
 		e.header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	}
 	err := e.out.Send(e.buf)
+	if cap(e.buf) > keptBuffer {
+		e.buf = nil
+	}
 	e.buf = e.buf[:0]
 	return err
 }
