@@ -7,6 +7,8 @@
 // says that it may help. Several are asked in their order (see Services). Sound is
 // spoken as it comes. The key goes to the configured host alone, and neither it nor
 // what was said is in an error.
+//
+// Decision: ADR 0063.
 package callspeech
 
 import (
