@@ -45,7 +45,7 @@ func (a *api) approvalRoutes() []httpserver.Route {
 				{Status: 400, Body: ErrorBody{}, Doc: "The decision is neither approve nor deny, the content does not fit the form, or there are other fields."},
 				{Status: 403, Body: ErrorBody{}, Doc: "The credential is not the user's own invocation."},
 				{Status: 404, Body: ErrorBody{}, Doc: "No such approval of yours."},
-				{Status: 409, Body: ErrorBody{}, Doc: "It was answered otherwise before."},
+				{Status: 409, Body: ErrorBody{}, Doc: "It already has a different answer."},
 				{Status: 410, Body: ErrorBody{}, Doc: "It does not wait any more: its time is over, or its turn has ended."},
 			},
 		},
