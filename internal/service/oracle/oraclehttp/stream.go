@@ -249,8 +249,8 @@ func resumePoint(r *http.Request) (int64, error) {
 
 // stream sends frames until the last one, the client leaves, or the server
 // stops; in the last case the client resumes elsewhere. The stream begins within
-// patience, with a comment where there is no frame yet.
-func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader, patience time.Duration) error {
+// within, with a comment where there is no frame yet.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader, within time.Duration) error {
 	out := httpserver.Stream(w, r)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	ctx := r.Context()
@@ -259,8 +259,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader,
 	var buf []byte
 	begun := false
 	for {
-		frames, err := reader.Next(ctx, patience)
-		patience = a.deps.Heartbeat
+		frames, err := reader.Next(ctx, within)
+		within = a.deps.Heartbeat
 		switch {
 		case err == nil:
 		case errors.Is(err, run.ErrIdle):

@@ -162,8 +162,8 @@ func (s *Service) BaseURL() string { return s.cfg.BaseURL }
 // HasKey reports whether it is asked with a key.
 func (s *Service) HasKey() bool { return s.cfg.Key != "" }
 
-// Patience is how long a transcription may take, or a sound to begin.
-func (s *Service) Patience() time.Duration { return s.cfg.First }
+// Timeout is how long a transcription may take, or a sound to begin.
+func (s *Service) Timeout() time.Duration { return s.cfg.First }
 
 // Silent reports whether a service took too long.
 func Silent(err error) bool { return errors.Is(err, errSilent) }
