@@ -43,7 +43,7 @@ type App struct {
 	pages     wordshttp.Speaker // in which language pages are
 	faces     appkeyhttp.Face   // how routes for other programs let them in
 	documents operatorDocs
-	address   addresskit.Desk  // where people reach it
+	address   addresskit.Admin // where people reach it
 	cold      *coldstore.Store // conversations that nobody used for long
 
 	started time.Time

@@ -15,7 +15,7 @@ import (
 func (a *App) newCalls(
 	ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway, access oraclekit.Access,
 	uploads *httpserver.Surface,
-) (*callkit.Lines, error) {
+) (*callkit.Calls, error) {
 	s := a.opt.Settings
 	signer, err := serviceSigner(s.Identity)
 	if err != nil {

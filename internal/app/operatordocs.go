@@ -42,7 +42,7 @@ type operatorDocs struct {
 	plugins  *operatordoc.Document[pluginconf.Values]
 	backups  *operatordoc.Document[backup.Schedule]
 	access   *operatordoc.Document[membership.Mode]
-	address  addresskit.Desk
+	address  addresskit.Admin
 	shelf    *operatordoc.Shelf
 }
 
@@ -103,7 +103,7 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
-	address := addresskit.Desk{Now: where, Started: reached, Clock: r.now}
+	address := addresskit.Admin{Now: where, Started: reached, Clock: r.now}
 	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, access, address, shelf}, shelf.Load(ctx)
 }
 

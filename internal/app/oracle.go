@@ -59,7 +59,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	}
 	var (
 		gateway *oraclesocket.Gateway
-		calls   *callkit.Lines
+		calls   *callkit.Calls
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Blobs: a.res.blobs, Cold: a.cold, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases,
@@ -91,7 +91,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
 		Run: run.Config{
 			Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention,
-			MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime,
+			MaxRun: a.opt.Settings.Oracle.TurnTimeout, ApprovalTime: a.opt.Settings.Oracle.ApprovalTime,
 		},
 		Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Metrics: a.res.metrics,
 		Now: a.res.now,

@@ -29,7 +29,7 @@ func TestAServerIsChangedFromElsewhere(t *testing.T) {
 		says string
 		args []string
 	}{
-		{1, "does not take you for an operator", asked("access")},
+		{1, "not signed in as an operator", asked("access")},
 		{0, "viewer now", role("viewer")},
 		{0, "open: everybody", asked("access")},
 		{0, "flag, a change needs a restart", asked("settings")},
@@ -74,7 +74,7 @@ func TestAServerIsChangedFromElsewhere(t *testing.T) {
 		{1, "turns cost no credits", asked("claims", "balances")},
 		{1, "read key", []string{"models", "--key", key + "x", "--server", at}},
 		{0, "Nobody is found", asked("people", "list", did)},
-		{1, "does not take you for an operator", []string{"models", "--key", otherSigner(t, dir), "--server", at}},
+		{1, "not signed in as an operator", []string{"models", "--key", otherSigner(t, dir), "--server", at}},
 	} {
 		out, errs, code := run(t, nil, step.args...)
 		if said := out + errs; code != step.code || !strings.Contains(said, step.says) || strings.Contains(said, "sk-very-secret") {

@@ -16,6 +16,7 @@
 package pluginqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,18 +43,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	set(&c.Lease, 30*time.Second)
-	set(&c.Backoff, 5*time.Second)
-	set(&c.MaxBackoff, time.Hour)
-	set(&c.Remember, 7*24*time.Hour)
-	if c.Attempts <= 0 {
-		c.Attempts = 8
-	}
+	c.Lease = cmp.Or(max(c.Lease, 0), 30*time.Second)
+	c.Backoff = cmp.Or(max(c.Backoff, 0), 5*time.Second)
+	c.MaxBackoff = cmp.Or(max(c.MaxBackoff, 0), time.Hour)
+	c.Remember = cmp.Or(max(c.Remember, 0), 7*24*time.Hour)
+	c.Attempts = cmp.Or(max(c.Attempts, 0), 8)
 	return c
 }
 

@@ -17,7 +17,7 @@ export function chatTests(world) {
     assert.equal(await answer.locator("img").count(), 0);
     const thought = answer.getByText("First the spring, then the poets.");
     await thought.waitFor({ state: "hidden" });
-    await answer.getByText("How it thought").click();
+    await answer.getByText("Reasoning").click();
     await thought.waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
     await page.reload();

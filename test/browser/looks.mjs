@@ -59,7 +59,7 @@ export function lookTests(world) {
       await answered(page, "onerror");
       await say(page, 'call show_chart {"title":"Litres","labels":["Mon","Tue"],"values":[3,5]}');
       await answered(page, "The tool said");
-      await page.getByText("How it thought").click();
+      await page.getByText("Reasoning").click();
       await say(page, "call list_capabilities {}");
       await answered(page, "The tool said");
       await page.locator("details.castalia-tool summary").last().click();

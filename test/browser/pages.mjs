@@ -16,7 +16,7 @@ export function pageTests(world) {
     if (world.operatorToken) {
       await token.fill("nearly");
       await page.getByRole("button", { name: "Enter" }).click();
-      await page.getByText("does not take this token").waitFor();
+      await page.getByText("token isn't valid").waitFor();
       await token.fill(world.operatorToken);
       await page.getByRole("button", { name: "Enter" }).click();
     }

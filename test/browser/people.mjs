@@ -77,7 +77,7 @@ export function peopleTests(world) {
     await invitations.getByLabel("How many people").fill("3");
     await page.keyboard.press("Enter");
     await invitations.getByText("0 of 3 used").waitFor();
-    await invitations.getByRole("button", { name: "Withdraw the invitation for nobody in particular" }).press("Enter");
+    await invitations.getByRole("button", { name: "Withdraw the open invitation" }).press("Enter");
     await invitations.getByText("0 of 3 used; it was withdrawn").waitFor();
 
     await members.getByRole("button", { name: /^Remove Ada/ }).press("Enter");

@@ -34,7 +34,7 @@ func cidOf(data []byte) string {
 	return c.String()
 }
 
-// sizes are below and above what is kept in the database itself.
+// someSize is below or above what is kept in the database itself.
 func someSize() int { return []int{200, 5_000, 60_000, 1_300_000}[mrand.IntN(4)] + mrand.IntN(100) }
 
 func contentPath(path string) string {

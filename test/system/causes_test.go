@@ -54,7 +54,7 @@ func TestOneThingInTroubleDoesNotTakeANodeOut(t *testing.T) {
 		if code != 1 || !strings.Contains(text, "chain main") || !strings.Contains(text, "database   ok") {
 			t.Errorf("health --causes: %d %s", code, text)
 		}
-		if text, code := Run(t, nil, "health", "--causes", "--server", w.URL()); code != 1 || !strings.Contains(text, "does not take you for an operator") {
+		if text, code := Run(t, nil, "health", "--causes", "--server", w.URL()); code != 1 || !strings.Contains(text, "not signed in as an operator") {
 			t.Errorf("health --causes as nobody: %d %s", code, text)
 		}
 	}, "QUERY_UPSTREAMS=127.0.0.1:1", "OPERATOR_TOKEN="+gatekeeper, "MODEL_PROVIDER=openai", "MODEL=m", "OPENAI_BASE_URL="+model.URL, "OPENAI_API_KEY=sk-secret")

@@ -138,8 +138,8 @@ func AtStart(ctx context.Context, db *sqldb.DB, s config.Server) (Address, error
 	return a, err
 }
 
-// Desk has what operators may know of the address.
-type Desk struct {
+// Admin has what operators may know of the address.
+type Admin struct {
 	// Now is what holds, Started what this node began with.
 	Now     *operatordoc.Document[Address]
 	Started Address
@@ -179,7 +179,7 @@ const (
 )
 
 // State says what holds, and what waits for a restart.
-func (d *Desk) State(ctx context.Context) (State, error) {
+func (d *Admin) State(ctx context.Context) (State, error) {
 	now, doc := d.Now.Value(), d.Now.State()
 	s := State{
 		URL: now.Base(), GivenURL: now.URL, Names: []autohttps.Name{}, Source: string(doc.Source), Where: doc.Where,
@@ -211,7 +211,7 @@ func (d *Desk) State(ctx context.Context) (State, error) {
 }
 
 // Stored returns what operators stored for one of the settings, if the document holds it.
-func (d *Desk) Stored(setting string) (value string, ok bool) {
+func (d *Admin) Stored(setting string) (value string, ok bool) {
 	if d.Now.State().Source != operatordoc.FromDatabase {
 		return "", false
 	}
@@ -225,7 +225,7 @@ func (d *Desk) Stored(setting string) (value string, ok bool) {
 }
 
 // Secure is where people open what this node serves by HTTPS; empty where it does not.
-func (d *Desk) Secure() string {
+func (d *Admin) Secure() string {
 	if d.HTTPS == nil {
 		return ""
 	}
@@ -233,7 +233,7 @@ func (d *Desk) Secure() string {
 }
 
 // Surface has the route.
-func (d *Desk) Surface() httpserver.Surface {
+func (d *Admin) Surface() httpserver.Surface {
 	return httpserver.Surface{Name: "address", Routes: []httpserver.Route{{
 		Method: http.MethodGet, Pattern: "/operator/address", Auth: httpserver.Operator, Tags: []string{"Operators"},
 		Summary: "Address and HTTPS",

@@ -73,7 +73,7 @@ func TestTheDocument(t *testing.T) {
 type world struct {
 	db    *sqldb.DB
 	shelf *operatordoc.Shelf
-	desk  addresskit.Desk
+	desk  addresskit.Admin
 }
 
 // begin starts a node.
@@ -92,7 +92,7 @@ func begin(t *testing.T, db *sqldb.DB, env ...string) *world {
 	if err := w.shelf.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.desk = addresskit.Desk{Now: doc, Started: started, Clock: time.Now}
+	w.desk = addresskit.Admin{Now: doc, Started: started, Clock: time.Now}
 	return w
 }
 

@@ -33,7 +33,7 @@ type Plain = func(http.ResponseWriter, *http.Request) bool
 // Open opens the port of HTTPS where there are names for it, and returns what keeps their
 // certificates and who watches them. Names that operators stored keep no program from starting, or
 // whoever chose them in a browser could not take them back there.
-func (d *Desk) Open(ctx context.Context,
+func (d *Admin) Open(ctx context.Context,
 	with Deps,
 ) (workers map[string]func(context.Context) error, watched *causes.Part, err error) {
 	if len(d.Started.HTTPS) == 0 {
@@ -56,7 +56,7 @@ func (d *Desk) Open(ctx context.Context,
 	}}, nil
 }
 
-func (d *Desk) secure(ctx context.Context, with Deps) (*autohttps.HTTPS, error) {
+func (d *Admin) secure(ctx context.Context, with Deps) (*autohttps.HTTPS, error) {
 	s := with.Settings
 	https, err := autohttps.New(autohttps.Config{
 		Names: d.names, Email: s.ACMEEmail, Directory: s.ACMEDirectory.Reveal(), CAFile: s.ACMECAFile,
@@ -74,4 +74,4 @@ func (d *Desk) secure(ctx context.Context, with Deps) (*autohttps.HTTPS, error) 
 }
 
 // names are those that are served now.
-func (d *Desk) names() []string { return d.Now.Value().HTTPS }
+func (d *Admin) names() []string { return d.Now.Value().HTTPS }

@@ -56,8 +56,8 @@ type Deps struct {
 	Log          *slog.Logger
 }
 
-// Lines are the oracle's telephone lines: live calls with what they stand on.
-type Lines struct {
+// Calls are live calls with what they stand on.
+type Calls struct {
 	*call.Service
 	Surface  httpserver.Surface
 	endpoint *callrtc.Endpoint
@@ -65,7 +65,7 @@ type Lines struct {
 }
 
 // Close releases ports, after all calls have ended.
-func (l *Lines) Close() error {
+func (l *Calls) Close() error {
 	err := l.endpoint.Close()
 	if l.relay != nil {
 		err = errors.Join(err, l.relay.Close())
@@ -74,9 +74,9 @@ func (l *Lines) Close() error {
 }
 
 // New makes live calls for the oracle.
-func New(ctx context.Context, d Deps) (_ *Lines, err error) {
+func New(ctx context.Context, d Deps) (_ *Calls, err error) {
 	s := d.Settings
-	l := &Lines{}
+	l := &Calls{}
 	rtc := callrtc.Config{PublicIPs: s.PublicIPs, Loopback: d.Local, Port: s.UDPPort, Log: d.Log}
 	if rtc.PortMin, rtc.PortMax, err = portRange(s.UDPRange); err != nil {
 		return nil, err

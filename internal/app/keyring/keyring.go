@@ -206,7 +206,7 @@ func Check(ctx context.Context, db *sqldb.DB, s *config.Settings) error {
 				continue
 			}
 			if !rotated(secret, stored) {
-				return fmt.Errorf("%s: another key than the one this database was made with; give the old key back, or list it as an earlier one", secret.Name)
+				return fmt.Errorf("%s: not the key that this database was made with; give the old key back, or list it as an earlier one", secret.Name)
 			}
 			if _, err := tx.ExecContext(ctx, `UPDATE app_keys SET check_value = $1 WHERE name = $2`, mine, secret.Name); err != nil {
 				return fmt.Errorf("store key check: %w", err)
@@ -228,7 +228,7 @@ func Compare(ctx context.Context, q sqldb.Querier, s *config.Settings) error {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("read key check: %w", err))
 		case stored != keyCheck(secret.Name, *secret.Key) && !rotated(secret, stored):
-			errs = append(errs, fmt.Errorf("%s: another key than the one this database was made with", secret.Name))
+			errs = append(errs, fmt.Errorf("%s: not the key that this database was made with", secret.Name))
 		}
 	}
 	return errors.Join(errs...)

@@ -102,7 +102,7 @@ func TestARecordingIsMaskedAndReplays(t *testing.T) {
 	if err := os.WriteFile(mine, []byte(strings.Replace(shipped, "INPUT", "TEXT", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run(t, "replay", calls, "--dialect", mine); err == nil || !strings.Contains(out, "1 refused: TEXT must be there, once") {
+	if out, err := run(t, "replay", calls, "--dialect", mine); err == nil || !strings.Contains(out, "1 refused: TEXT is required exactly once") {
 		t.Errorf("%q %v", out, err)
 	}
 	if _, err := run(t, "dialect", "show", "nobody"); err == nil {

@@ -15,7 +15,7 @@ import (
 
 func restoreFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	version := fs.Int64("version", 0, "make this `NUMBER` of a version the newest one, instead of taking the file out of the trash")
-	recursive := fs.Bool("r", false, "take all out of the trash that was below a folder")
+	recursive := fs.Bool("r", false, "restore everything that was in the folder")
 	return func(ctx context.Context, r remote, rest []string) error {
 		target := remotePath(rest[0])
 		if *recursive {

@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	key := shell.KeyFlag(fs, s)
 	fs.StringVar(&h.note, "note", "", "`TEXT` that reminds you what it is for")
 	fs.StringVar(&h.since, "since", "", "send what was created since a `TIME` such as 2026-11-16T12:00:00Z, or so long ago, such as 2h")
-	fs.BoolVar(&h.delivered, "delivered", false, "send again also what has arrived")
+	fs.BoolVar(&h.delivered, "delivered", false, "also resend events already delivered")
 	rest, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err

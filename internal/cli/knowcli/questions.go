@@ -60,7 +60,7 @@ func printQuestion(w io.Writer, q knowledgeclient.Question) error {
 
 func runAnswer(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("knowledge answer", s)
-	keep := fs.Bool("keep", false, "let question and answer win where the same is asked again")
+	keep := fs.Bool("keep", false, "keep this answer and reuse it for the same question")
 	question := fs.String("question", "", "`TEXT` of the question that is kept, if not the asker's")
 	dismiss := fs.Bool("dismiss", false, "do not answer: dismiss the question")
 	forget := fs.Bool("forget", false, "forget the question, and take back what was kept of it")

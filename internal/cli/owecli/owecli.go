@@ -19,7 +19,7 @@ import (
 // How the command is described.
 const (
 	Usage   = "list | failed | retry ID… | balances [DID…|NOTE…] | … [--server URL] [--token TOKEN|--key FILE]"
-	Summary = "what people owe at a running server: claims, those that failed and why, and what everybody has in credits"
+	Summary = "claims and credits at a running server: what is claimed, what failed and why, and everybody's credits"
 )
 
 var verbs = shell.Verbs[*desk]{

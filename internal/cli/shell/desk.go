@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNoOperator is a server's refusal of whoever has no part in running it.
-var ErrNoOperator = errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN, or --key of a DID that has a role")
+var ErrNoOperator = errors.New("you are not signed in as an operator: give --token or OPERATOR_TOKEN, or --key of a DID that has a role")
 
 // Desk is where an operator sits: it asks the operators' routes of a server, with the operators'
 // token, or as a DID that has a role.

@@ -26,7 +26,7 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 	flags.Func("keep", "a `RULE` to try, such as runs=90d, instead of those in force; may be repeated", func(text string) error {
 		class, keep, ok := strings.Cut(text, "=")
 		if !ok {
-			return fmt.Errorf("given %q, wanted is CLASS=DURATION, such as runs=90d", text)
+			return fmt.Errorf("%q is not CLASS=DURATION, such as runs=90d", text)
 		}
 		rules = append(rules, class+": "+keep+"\n")
 		return nil
@@ -68,11 +68,11 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "CLASS\tKEPT FOR\tTABLE\tWOULD GO NOW")
+	_, _ = fmt.Fprintln(w, "CLASS\tKEPT\tTABLE\tWOULD GO NOW")
 	for _, c := range said.Classes {
 		keep := c.Keep
 		if keep == "" {
-			keep = "ever"
+			keep = "forever"
 		}
 		for _, d := range c.Due {
 			more := ""

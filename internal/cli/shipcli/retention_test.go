@@ -20,7 +20,7 @@ func TestRetentionSaysWhatWouldGo(t *testing.T) {
 	}
 	said := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{
-		"runs 90d oracle_runs 10000 or more", "forms ever ussd_submissions 0", "oracle_runs 12345 2.0 MiB +411 2026-11-18",
+		"runs 90d oracle_runs 10000 or more", "forms forever ussd_submissions 0", "oracle_runs 12345 2.0 MiB +411 2026-11-18",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, text)

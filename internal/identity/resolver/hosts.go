@@ -14,8 +14,8 @@ import (
 const (
 	// perHost is how many look-ups one host has at a time; others wait.
 	perHost = 4
-	// patience is how many of them in a row may fail before the host is left alone.
-	patience = 8
+	// maxFailures is how many of them in a row may fail before the host is left alone.
+	maxFailures = 8
 	// hadFor is how long it counts that a host had a DID.
 	hadFor = time.Hour
 )
@@ -92,7 +92,7 @@ func (h *hosts) part(host string, l *line) {
 
 func (h *hosts) tired(host string) bool {
 	n, _ := h.failed.Get(host, time.Now())
-	return n >= patience
+	return n >= maxFailures
 }
 
 func (h *hosts) fail(host string) {

@@ -116,7 +116,7 @@ func (k *Keeper) jobs(ctx context.Context, untilMS int64) (_ []Job, err error) {
 	return jobs, rows.Err()
 }
 
-// Job returns one job.
+// job returns the first that the condition is true of.
 func (k *Keeper) job(ctx context.Context, q sqldb.Querier, where string, args ...any) (Job, bool, error) {
 	j, err := scanJob(q.QueryRowContext(ctx, `SELECT `+jobColumns+` FROM platform_backups WHERE `+where+` ORDER BY id LIMIT 1`, args...))
 	switch {

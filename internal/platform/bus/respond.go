@@ -17,11 +17,11 @@ const (
 	RespondTimeout = time.Minute
 )
 
-// Desk runs a Responder for an implementation: several requests at a time,
-// bounded, each with a context that ends with the desk.
-type Desk struct {
+// Pool runs a Responder for an implementation: several requests at a time,
+// bounded, each with a context that ends with the pool.
+type Pool struct {
 	fn      Responder
-	ctx     context.Context //nolint:containedctx // the life of the desk
+	ctx     context.Context //nolint:containedctx // the life of the pool
 	cancel  context.CancelFunc
 	places  chan struct{}
 	running sync.WaitGroup
@@ -31,15 +31,15 @@ type Desk struct {
 	closed bool
 }
 
-// NewDesk returns a desk in front of fn.
-func NewDesk(fn Responder) *Desk {
+// NewPool returns a pool in front of fn.
+func NewPool(fn Responder) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Desk{fn: fn, ctx: ctx, cancel: cancel, places: make(chan struct{}, RespondParallel)}
+	return &Pool{fn: fn, ctx: ctx, cancel: cancel, places: make(chan struct{}, RespondParallel)}
 }
 
 // Serve answers one request on a goroutine of its own and hands the answer to
 // reply, once.
-func (d *Desk) Serve(data []byte, reply func([]byte, error)) {
+func (d *Pool) Serve(data []byte, reply func([]byte, error)) {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
@@ -74,10 +74,10 @@ func (d *Desk) Serve(data []byte, reply func([]byte, error)) {
 }
 
 // Refused counts the requests that found no place.
-func (d *Desk) Refused() uint64 { return d.refused.Load() }
+func (d *Pool) Refused() uint64 { return d.refused.Load() }
 
 // Close refuses further requests and cancels those that run.
-func (d *Desk) Close() {
+func (d *Pool) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
@@ -85,7 +85,7 @@ func (d *Desk) Close() {
 }
 
 // Wait blocks until no request runs. Call Close first.
-func (d *Desk) Wait() { d.running.Wait() }
+func (d *Pool) Wait() { d.running.Wait() }
 
 // Public returns what of a responder's error may reach the requester: kind,
 // code and public message.

@@ -54,6 +54,7 @@ func (s *Server) Secure(ctx context.Context, addr string, how *tls.Config,
 // refusePlain lets Plain answer what came without TLS.
 func (s *Server) refusePlain(w http.ResponseWriter, r *http.Request) {
 	x := exchange{}
+	w.Header().Set(HeaderRequestID, requestID(r.Header, time.Now())) // ServeHTTP would set its own
 	x.client, x.proxied = clientaddr.Of(r, listener.FromContext(r.Context()), s.cfg.Proxies)
 	if x.scheme(r) == "https" || !s.cfg.Plain(w, r) {
 		s.ServeHTTP(w, r)

@@ -91,3 +91,34 @@ func TestAnUploadDoesNotEndItsNeighbours(t *testing.T) {
 		t.Errorf("the upload: %v", err)
 	}
 }
+
+// TestWhatIsAnsweredBeforeHTTPSHasAnID: a redirect to HTTPS names its request as every other answer does.
+func TestWhatIsAnsweredBeforeHTTPSHasAnID(t *testing.T) {
+	t.Parallel()
+	redirects := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/ok" {
+			return false
+		}
+		w.Header().Set("Location", "https://a.example/")
+		w.WriteHeader(http.StatusPermanentRedirect)
+		return true
+	}
+	s := start(t, httpserver.Config{Plain: redirects}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/ok", echo())}})
+	for path, status := range map[string]int{"/ok": http.StatusOK, "/away": http.StatusPermanentRedirect} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url(path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Request-Id", "the-id")
+		resp, err := client(t).Transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if ids := resp.Header["X-Request-Id"]; resp.StatusCode != status || len(ids) != 1 || ids[0] != "the-id" {
+			t.Errorf("%s: %d with ids %q", path, resp.StatusCode, ids)
+		}
+	}
+}

@@ -141,7 +141,7 @@ type Source interface {
 	// are no more or each fails.
 	Walk(ctx context.Context, before time.Time, each func(ids []string) error) error
 	// Export writes a record with all that belongs to it.
-	Export(ctx context.Context, before time.Time, id string, to *Lines) error
+	Export(ctx context.Context, before time.Time, id string, to *JSONLines) error
 	// Erase deletes a record with all that belongs to it if it is still due, and returns
 	// how many rows of Table went.
 	Erase(ctx context.Context, tx sqldb.Querier, before time.Time, id string) (int64, error)
@@ -156,18 +156,18 @@ type Mover interface {
 	Move(ctx context.Context, l lease.Lease, before time.Time, ids []string) (int64, error)
 }
 
-// Lines writes rows as lines of JSON, each with its table.
-type Lines struct {
+// JSONLines writes rows as lines of JSON, each with its table.
+type JSONLines struct {
 	from sqldb.Querier
 	to   *json.Encoder
 	lost []string
 }
 
-// NewLines writes what it reads from a database.
-func NewLines(from sqldb.Querier, to io.Writer) *Lines {
+// NewJSONLines writes what it reads from a database.
+func NewJSONLines(from sqldb.Querier, to io.Writer) *JSONLines {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
-	return &Lines{from: from, to: enc}
+	return &JSONLines{from: from, to: enc}
 }
 
 // line is one row. Bytes are in base64.
@@ -179,7 +179,7 @@ type line struct {
 }
 
 // Rows writes the rows of a table for which a condition holds.
-func (l *Lines) Rows(ctx context.Context, table, where string, args ...any) (err error) {
+func (l *JSONLines) Rows(ctx context.Context, table, where string, args ...any) (err error) {
 	rows, err := l.from.QueryContext(ctx, `SELECT * FROM `+table+` WHERE `+where, args...)
 	if err != nil {
 		return fmt.Errorf("export %s: %w", table, err)
@@ -209,7 +209,7 @@ func (l *Lines) Rows(ctx context.Context, table, where string, args ...any) (err
 }
 
 // Row writes a row that lay elsewhere than in its table.
-func (l *Lines) Row(table string, row map[string]any) error {
+func (l *JSONLines) Row(table string, row map[string]any) error {
 	if err := l.to.Encode(line{Table: table, Row: row}); err != nil {
 		return fmt.Errorf("export %s: %w", table, err)
 	}
@@ -218,7 +218,7 @@ func (l *Lines) Row(table string, row map[string]any) error {
 
 // Lost writes that a part of a record is gone for good, and why. What else there is of the
 // record is exported, and erased, all the same.
-func (l *Lines) Lost(table, id string, why error) error {
+func (l *JSONLines) Lost(table, id string, why error) error {
 	l.lost = append(l.lost, id)
 	if err := l.to.Encode(line{Table: table, Row: map[string]any{"id": id}, Lost: why.Error()}); err != nil {
 		return fmt.Errorf("export %s: %w", table, err)

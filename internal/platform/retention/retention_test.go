@@ -301,7 +301,7 @@ func TestNothingGoesWithoutItsExport(t *testing.T) {
 // partly has lost a part of some records.
 type partly struct{ retention.Rows }
 
-func (p partly) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+func (p partly) Export(ctx context.Context, before time.Time, id string, to *retention.JSONLines) error {
 	if strings.HasPrefix(id, "lost") {
 		return to.Lost(p.Table(), id, errors.New("it burnt"))
 	}
@@ -363,7 +363,7 @@ type paused struct {
 	stands, goOn chan struct{}
 }
 
-func (p paused) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+func (p paused) Export(ctx context.Context, before time.Time, id string, to *retention.JSONLines) error {
 	err := p.Rows.Export(ctx, before, id, to)
 	p.once.Do(func() {
 		close(p.stands)

@@ -136,7 +136,7 @@ func (r Rows) next(ctx context.Context, before time.Time, at *int64, id *string)
 }
 
 // Export implements Source.
-func (r Rows) Export(ctx context.Context, _ time.Time, id string, to *Lines) error {
+func (r Rows) Export(ctx context.Context, _ time.Time, id string, to *JSONLines) error {
 	err := to.Rows(ctx, r.Name, "id = $1", id)
 	for _, p := range r.Parts {
 		err = errors.Join(err, to.Rows(ctx, p.Table, p.Where, id))

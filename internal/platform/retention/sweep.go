@@ -220,7 +220,7 @@ func (k *Keeper) export(ctx context.Context, l lease.Lease, class string, s Sour
 			if err != nil {
 				return err
 			}
-			lines := NewLines(k.DB.Read(), sealed)
+			lines := NewJSONLines(k.DB.Read(), sealed)
 			for _, id := range ids {
 				if err := s.Export(ctx, before, id, lines); err != nil {
 					return err

@@ -1,6 +1,6 @@
 // Package textindex finds passages of text by what they say: one mechanism for
 // everything that a community can search, with the same ranking on every engine
-// and machine (ADR 162).
+// and machine (ADR 0162).
 //
 // A Builder turns the passages of one collection into a segment: an immutable
 // file with a dictionary, postings, positions and the passages themselves. The

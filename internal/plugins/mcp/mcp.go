@@ -1,5 +1,5 @@
 // Package mcp connects the agent to MCP servers that the operator names, and to
-// those that a user adds for himself.
+// those that a user adds for themselves.
 //
 // It promises that a server sees the credential that was configured for it, or the
 // token that the user got for it by OAuth, and never anything else of the user: no

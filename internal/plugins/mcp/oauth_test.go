@@ -215,7 +215,7 @@ func (w *world) holdsNoSecret(t *testing.T, secrets ...string) {
 	}
 }
 
-// A server of the operator's is authorized by each user for himself.
+// A server of the operator's is authorized by each user for themselves.
 func TestOperatorsServer(t *testing.T) {
 	t.Parallel()
 	a := mcptest.NewIssuer(t)

@@ -4,7 +4,7 @@
 // It promises that only requests which the chat signed a moment ago are heard;
 // that an event which was acknowledged is answered, also when the node is killed
 // right after, and answered once however often the chat sends it and to however
-// many nodes; that everybody speaks as himself: each member of the team links his
+// many nodes; that everybody speaks as themselves: each member of the team links his
 // own DID by a one-time link, and whoever has not is asked to, never served under
 // another name; that a thread is a session.
 //

@@ -175,7 +175,7 @@ func mention(id, user, ts, thread, text string) string {
 
 var code = regexp.MustCompile(`/console/link#([A-Z2-7]+) `)
 
-// link makes a member of the team an actor, as he would do it himself.
+// link makes a member of the team an actor, as they would do it themselves.
 func link(t *testing.T, n *oracletest.Node, c *chat, user string, who identitytest.Actor) {
 	t.Helper()
 	before := len(c.seen())

@@ -21,7 +21,7 @@ type apiError struct{ code string }
 // Error names the code.
 func (e *apiError) Error() string { return "the chat refused: " + clip(e.code, 80) }
 
-// asks what the chat refuses for good: a channel that is gone stays gone.
+// hopeless reports that the chat refuses for good: a channel that is gone stays gone.
 func (e *apiError) hopeless() bool {
 	return slices.Contains([]string{
 		"channel_not_found", "not_in_channel", "is_archived", "msg_too_long", "no_text", "restricted_action", "user_not_in_channel",

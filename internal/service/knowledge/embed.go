@@ -94,7 +94,7 @@ func (s *Service) RunEmbedder(ctx context.Context) error {
 			return nil //nolint:nilerr // it was told to stop
 		}
 		if err != nil {
-			s.Logger.Warn("embed passages", slog.String("event", "knowledge.embed_failed"), slog.Any("error", err))
+			s.Logger.Warn("passages could not be embedded", slog.String("event", "knowledge.embed_failed"), slog.Any("error", err))
 			bell, pause = nil, min(2*pause, 5*time.Minute)
 		} else {
 			pause = embedPause

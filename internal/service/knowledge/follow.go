@@ -27,7 +27,7 @@ func (s *Service) RunFollower(ctx context.Context) error {
 			return nil //nolint:nilerr // it was told to stop
 		}
 		if err != nil {
-			s.Logger.Warn("follow files of knowledge", slog.String("event", "knowledge.follow_failed"), slog.Any("error", err))
+			s.Logger.Warn("files of knowledge could not be followed", slog.String("event", "knowledge.follow_failed"), slog.Any("error", err))
 		}
 		if more && err == nil {
 			s.changed()

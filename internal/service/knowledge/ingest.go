@@ -60,7 +60,7 @@ func (s *Service) runReader(ctx context.Context, name string) {
 			return
 		}
 		if err != nil {
-			s.Logger.Warn("read documents", slog.String("event", "knowledge.read_failed"), slog.Any("error", err))
+			s.Logger.Warn("documents could not be read", slog.String("event", "knowledge.read_failed"), slog.Any("error", err))
 		}
 		if did && err == nil {
 			continue

@@ -31,7 +31,7 @@ func (s *Service) RunTidier(ctx context.Context) error {
 			err = s.Sweep(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.Logger.Warn("tidy up knowledge", slog.String("event", "knowledge.tidy_failed"), slog.Any("error", err))
+			s.Logger.Warn("knowledge could not be tidied up", slog.String("event", "knowledge.tidy_failed"), slog.Any("error", err))
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 func TestDocumentsAreReported(t *testing.T) {
 	t.Parallel()
 	knowledgetest.Each(t, func(t *testing.T, w *knowledgetest.World) {
-		var got knowledgetest.Told
+		var got knowledgetest.Outbox
 		w.Records = w.Records.WithOutbox(&got)
 		w.Service = w.Node(nil)
 		c := w.MustCreate(t, home, "Clinic", "/clinic", knowledge.Everybody)
@@ -42,7 +42,7 @@ func TestRemovalsAreReported(t *testing.T) {
 		gone := w.Files.Put(home, "/clinic/hours.txt", "The ward opens at eight.")
 		w.Files.Put(home, "/clinic/doctors.txt", "The doctor comes on Monday.")
 		w.Settle(t)
-		var got knowledgetest.Told
+		var got knowledgetest.Outbox
 		w.Records = w.Records.WithOutbox(&got)
 		w.Service = w.Node(nil)
 		w.Files.Remove(home, gone)

@@ -96,7 +96,7 @@ type Answer struct {
 // Refusals of answers. An approval of somebody else is not there.
 var (
 	ErrApprovalNotFound = fault.New(fault.NotFound, "Approval not found")
-	ErrAnswered         = fault.New(fault.Conflict, "This call was answered otherwise before").WithCode("approval_answered")
+	ErrAnswered         = fault.New(fault.Conflict, "This call already has a different answer").WithCode("approval_answered")
 	ErrApprovalOver     = fault.New(fault.Gone, "This call does not wait for approval any more").WithCode("approval_over")
 	ErrNotInPerson      = fault.New(fault.Forbidden, "An approval needs an invocation of your own: an app key may deny, or wait until you have approved elsewhere").WithCode("approval_needs_person")
 	ErrNoDecision       = fault.New(fault.Invalid, "decision must be one of the following values: approve, deny")

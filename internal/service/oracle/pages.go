@@ -19,8 +19,8 @@ type PageEmitter interface {
 	EmitTo(ctx context.Context, to PageRef, e Event) error
 }
 
-// CallDesk takes what pages say about live calls.
-type CallDesk interface {
+// CallHandler takes what pages say about live calls.
+type CallHandler interface {
 	// Signal handles one event of a page and returns the object that it is
 	// acknowledged with. Its errors are faults that the page may read.
 	Signal(ctx context.Context, from PageRef, name EventName, data json.RawMessage) (json.RawMessage, error)
@@ -28,9 +28,9 @@ type CallDesk interface {
 	Drain(ctx context.Context)
 }
 
-// AnswerDesk takes what people answer to calls that wait for their approval. Its
+// AnswerHandler takes what people answer to calls that wait for their approval. Its
 // errors are faults that the page may read.
-type AnswerDesk interface {
+type AnswerHandler interface {
 	Answer(ctx context.Context, a Answer, carried Carried) (Approval, error)
 }
 

@@ -27,19 +27,19 @@ type Entry struct {
 	// Whole says that every part of the reply could be read: without a
 	// description a part is base64, for as long as nobody has one.
 	Whole bool
-	// Lines are values of headers, made once for all who get the reply.
-	Lines, PackedLines Lines
+	// Headers are values of headers, made once for all who get the reply.
+	Headers, PackedHeaders Headers
 
 	once   sync.Once
 	packed []byte
 }
 
-// Lines are what an entry says of itself in headers; each has one value.
-type Lines struct{ Tag, Length, Height []string }
+// Headers are what an entry says of itself in headers; each has one value.
+type Headers struct{ Tag, Length, Height []string }
 
-func newLines(tag string, length int, height int64) Lines {
+func newHeaders(tag string, length int, height int64) Headers {
 	values := []string{`"` + tag + `"`, strconv.Itoa(length), strconv.FormatInt(height, 10)}
-	return Lines{Tag: values[0:1:1], Length: values[1:2:2], Height: values[2:3:3]}
+	return Headers{Tag: values[0:1:1], Length: values[1:2:2], Height: values[2:3:3]}
 }
 
 // PackedMark tells the tag of the compressed form from that of the plain one.
@@ -48,14 +48,14 @@ const PackedMark = "-gz"
 func newEntry(body []byte, height int64, now time.Time) *Entry {
 	sum := sha256.Sum256(body)
 	tag := hex.EncodeToString(sum[:12])
-	return &Entry{Body: body, ETag: tag, Height: height, Fetched: now, Lines: newLines(tag, len(body), height)}
+	return &Entry{Body: body, ETag: tag, Height: height, Fetched: now, Headers: newHeaders(tag, len(body), height)}
 }
 
 // minGzip is the size below which compression costs more than it saves.
 const minGzip = 1400
 
 // Gzip returns the compressed body, made once and kept, or nil when the body
-// is too small or does not shrink. PackedLines belong to it.
+// is too small or does not shrink. PackedHeaders belong to it.
 func (e *Entry) Gzip() []byte {
 	if len(e.Body) < minGzip {
 		return nil
@@ -71,7 +71,7 @@ func (e *Entry) Gzip() []byte {
 		}
 		if z.Close() == nil && len(w.b) < len(e.Body) {
 			e.packed = w.b
-			e.PackedLines = newLines(e.ETag+PackedMark, len(w.b), e.Height)
+			e.PackedHeaders = newHeaders(e.ETag+PackedMark, len(w.b), e.Height)
 		}
 	})
 	return e.packed

@@ -32,7 +32,7 @@ func TestGzipIsMadeOnceAndKept(t *testing.T) {
 		}
 	}
 	e := c.get([]byte("key"))
-	if got := e.PackedLines; got.Tag[0] != `"`+e.ETag+PackedMark+`"` || got.Height[0] != "7" {
+	if got := e.PackedHeaders; got.Tag[0] != `"`+e.ETag+PackedMark+`"` || got.Height[0] != "7" {
 		t.Errorf("headers of the compressed form: %+v", got)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed[0]))

@@ -18,4 +18,6 @@
 // The menu itself is package ussdmenu; ussdpin keeps PINs and rations guesses;
 // ussdsql keeps sessions and accounts; ussdhttp speaks to gateways and operators;
 // ussdtest holds the contract of a Store and the flow files.
+//
+// Decisions: ADR 0045, ADR 0046.
 package ussd

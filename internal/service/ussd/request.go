@@ -85,9 +85,9 @@ func (r *InvalidError) Unwrap() error { return ErrInvalid }
 func (r *Request) Validate() error {
 	switch {
 	case !validSessionID(r.SessionID):
-		return &InvalidError{"sessionId", "must have 1 to 100 characters, none of which controls the text around it"}
+		return &InvalidError{"sessionId", "must have 1 to 100 characters, without control characters"}
 	case !length(r.Text, 0, r.maxText()):
-		return &InvalidError{"text", "must have at most " + strconv.Itoa(r.maxText()) + " characters, none of which controls"}
+		return &InvalidError{"text", "must have at most " + strconv.Itoa(r.maxText()) + " characters, without control characters"}
 	case !ussdnumber.ValidPhone(r.Phone):
 		return &InvalidError{"phoneNumber", "must be an E.164 number"}
 	case !ussdnumber.ValidServiceCode(r.ServiceCode):

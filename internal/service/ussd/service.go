@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,14 +137,9 @@ func (c *Config) fill() error {
 		}
 		c.Menus = ussdbook.Of(m)
 	}
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	def(&c.TTL, 180*time.Second)
-	def(&c.Deadline, 7500*time.Millisecond)
-	def(&c.OracleWait, 5*time.Second)
+	c.TTL = cmp.Or(max(c.TTL, 0), 180*time.Second)
+	c.Deadline = cmp.Or(max(c.Deadline, 0), 7500*time.Millisecond)
+	c.OracleWait = cmp.Or(max(c.OracleWait, 0), 5*time.Second)
 	if c.PINSlots <= 0 {
 		c.PINSlots = max(1, runtime.GOMAXPROCS(0)/2)
 	}

@@ -46,7 +46,7 @@ func (h *hop) callWebhook(ctx context.Context, call string) (string, map[string]
 	defer cancel()
 	reply, err := h.svc.cfg.Webhooks.CallWebhook(waiting, h.webhookCall(call, name, hook))
 	warn := func(why error) {
-		h.svc.cfg.Logger.WarnContext(ctx, "a menu's webhook was of no use", slog.String("event", "ussd.webhook_failed"), slog.String("webhook", name), slog.Any("error", why))
+		h.svc.cfg.Logger.WarnContext(ctx, "a menu's webhook failed", slog.String("event", "ussd.webhook_failed"), slog.String("webhook", name), slog.Any("error", why))
 	}
 	switch {
 	case ctx.Err() != nil:

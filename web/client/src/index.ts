@@ -1,5 +1,6 @@
 /**
  * Client library of Castalia oracles: a provider, hooks and the types they speak.
+ * What is not the chat is in entries of its own: ADR 0184.
  *
  * @packageDocumentation
  */

@@ -1,5 +1,6 @@
 /**
  * Components of a chat with an oracle. Their looks are in `styles.css`, their words in `Labels`.
+ * Decision: ADR 0249.
  *
  * @module
  */

@@ -49,7 +49,7 @@ export const english = {
   cannotShow: (problem: string) => `This part cannot be shown: ${problem}`,
 
   thinking: "Thinking…",
-  thought: "How it thought",
+  thought: "Reasoning",
   copy: "Copy",
   copied: "Copied",
   copyCode: "Copy the code",

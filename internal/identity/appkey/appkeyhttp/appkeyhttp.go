@@ -152,7 +152,7 @@ func caller(r *http.Request) (identity.Principal, error) {
 func signer(r *http.Request) (identity.Principal, error) {
 	p, err := caller(r)
 	if err == nil && p.Kind != identity.ByInvocation {
-		err = fault.New(fault.Forbidden, "App keys need an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+		err = fault.New(fault.Forbidden, "App keys need an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
 	}
 	return p, err
 }

@@ -123,7 +123,7 @@ func Surface(d Deps) httpserver.Surface {
 				Method: http.MethodPost, Pattern: "/api/invitations/redeem", Auth: httpserver.Principal, Tags: []string{"Identity"},
 				Summary: "Redeem an invitation",
 				Doc: "Makes the DID that signed the request a member. Needs an invocation as for the oracle, with X-Auth-Type: ucan; a bare " +
-					"delegation does not do. Asking again with the same DID is fine and uses nothing up. Where ACCESS is closed nobody comes in by it.",
+					"delegation is not enough. Asking again with the same DID is fine and uses nothing up. Where ACCESS is closed nobody comes in by it.",
 				Body: Redeem{}, MaxBody: 4 << 10, Replies: []httpserver.Reply{
 					{Status: http.StatusOK, Body: Member{}},
 					{Status: http.StatusForbidden, Doc: "ACCESS is closed."},

@@ -18,7 +18,7 @@ type Bus struct {
 	closed  bool
 	exact   map[string]map[*subscription]struct{}
 	pattern map[*subscription]struct{}
-	desks   map[string][]*responder
+	pools   map[string][]*responder
 	next    uint64
 }
 
@@ -27,7 +27,7 @@ func New() *Bus {
 	return &Bus{
 		exact:   make(map[string]map[*subscription]struct{}),
 		pattern: make(map[*subscription]struct{}),
-		desks:   make(map[string][]*responder),
+		pools:   make(map[string][]*responder),
 	}
 }
 
@@ -88,7 +88,7 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 	if err := ready(ctx, subject, data); err != nil {
 		return nil, err
 	}
-	desk, err := b.pick(subject)
+	pool, err := b.pick(subject)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 	}
 	got := make(chan answer, 1)
 	//nolint:contextcheck // a responder's context is its own node's, as over a network
-	desk.Serve(bytes.Clone(data), func(out []byte, err error) {
+	pool.Serve(bytes.Clone(data), func(out []byte, err error) {
 		got <- answer{bytes.Clone(out), err}
 	})
 	select {
@@ -110,18 +110,18 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 }
 
 // pick takes the responders of a subject in turns.
-func (b *Bus) pick(subject string) (*bus.Desk, error) {
+func (b *Bus) pick(subject string) (*bus.Pool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return nil, bus.ErrClosed
 	}
-	all := b.desks[subject]
+	all := b.pools[subject]
 	if len(all) == 0 {
 		return nil, bus.ErrNoResponder
 	}
 	b.next++
-	return all[b.next%uint64(len(all))].desk, nil
+	return all[b.next%uint64(len(all))].pool, nil
 }
 
 // Respond implements bus.Bus.
@@ -129,13 +129,13 @@ func (b *Bus) Respond(subject string, fn bus.Responder) (bus.Subscription, error
 	if err := bus.CheckSubject(subject); err != nil {
 		return nil, err
 	}
-	r := &responder{bus: b, subject: subject, desk: bus.NewDesk(fn)}
+	r := &responder{bus: b, subject: subject, pool: bus.NewPool(fn)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return nil, bus.ErrClosed
 	}
-	b.desks[subject] = append(b.desks[subject], r)
+	b.pools[subject] = append(b.pools[subject], r)
 	return r, nil
 }
 
@@ -156,8 +156,8 @@ func (b *Bus) Ping(context.Context) error {
 func (b *Bus) Close() error {
 	b.mu.Lock()
 	b.closed = true
-	exact, pattern, desks := b.exact, b.pattern, b.desks
-	b.exact, b.pattern, b.desks = nil, nil, nil
+	exact, pattern, pools := b.exact, b.pattern, b.pools
+	b.exact, b.pattern, b.pools = nil, nil, nil
 	b.mu.Unlock()
 	var inboxes []*bus.Inbox
 	for _, set := range exact {
@@ -171,17 +171,17 @@ func (b *Bus) Close() error {
 	for _, i := range inboxes {
 		i.Close()
 	}
-	for _, all := range desks {
+	for _, all := range pools {
 		for _, r := range all {
-			r.desk.Close()
+			r.pool.Close()
 		}
 	}
 	for _, i := range inboxes {
 		i.Wait()
 	}
-	for _, all := range desks {
+	for _, all := range pools {
 		for _, r := range all {
-			r.desk.Wait()
+			r.pool.Wait()
 		}
 	}
 	return nil
@@ -222,21 +222,21 @@ func (s *subscription) Dropped() uint64 { return s.inbox.Dropped() }
 type responder struct {
 	bus     *Bus
 	subject string
-	desk    *bus.Desk
+	pool    *bus.Pool
 }
 
 func (r *responder) Unsubscribe() error {
-	r.desk.Close()
+	r.pool.Close()
 	r.bus.mu.Lock()
 	defer r.bus.mu.Unlock()
-	all := r.bus.desks[r.subject]
+	all := r.bus.pools[r.subject]
 	for i, other := range all {
 		if other == r {
 			kept := append(append([]*responder{}, all[:i]...), all[i+1:]...)
 			if len(kept) == 0 {
-				delete(r.bus.desks, r.subject)
+				delete(r.bus.pools, r.subject)
 			} else {
-				r.bus.desks[r.subject] = kept
+				r.bus.pools[r.subject] = kept
 			}
 			break
 		}
@@ -244,4 +244,4 @@ func (r *responder) Unsubscribe() error {
 	return nil
 }
 
-func (r *responder) Dropped() uint64 { return r.desk.Refused() }
+func (r *responder) Dropped() uint64 { return r.pool.Refused() }

@@ -217,7 +217,7 @@ func (b *Bus) Respond(subject string, fn bus.Responder) (bus.Subscription, error
 	if err := bus.CheckSubject(subject); err != nil {
 		return nil, err
 	}
-	return b.register(&answerer{bus: b, desk: bus.NewDesk(fn)}, func() (*nats.Subscription, error) {
+	return b.register(&answerer{bus: b, pool: bus.NewPool(fn)}, func() (*nats.Subscription, error) {
 		return b.conn.ChanQueueSubscribe(b.prefix+subject, group, b.intake)
 	})
 }
@@ -343,11 +343,11 @@ func (l *listener) Dropped() uint64 { return l.inbox.Dropped() }
 
 type answerer struct {
 	bus  *Bus
-	desk *bus.Desk
+	pool *bus.Pool
 }
 
 func (a *answerer) receive(m *nats.Msg) {
-	a.desk.Serve(bytes.Clone(m.Data), func(out []byte, err error) {
+	a.pool.Serve(bytes.Clone(m.Data), func(out []byte, err error) {
 		reply := &nats.Msg{Subject: m.Reply, Data: out}
 		if err != nil {
 			f := fault.From(err)
@@ -359,6 +359,6 @@ func (a *answerer) receive(m *nats.Msg) {
 		}
 	})
 }
-func (a *answerer) close()          { a.desk.Close() }
-func (a *answerer) wait()           { a.desk.Wait() }
-func (a *answerer) Dropped() uint64 { return a.desk.Refused() }
+func (a *answerer) close()          { a.pool.Close() }
+func (a *answerer) wait()           { a.pool.Wait() }
+func (a *answerer) Dropped() uint64 { return a.pool.Refused() }

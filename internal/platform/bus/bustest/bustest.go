@@ -43,7 +43,7 @@ func Contract(t *testing.T, open Open) {
 		{"request ends with its context", requestCanceled},
 		{"an error keeps its public part", publicError},
 		{"one responder answers", oneResponder},
-		{"a full desk refuses", fullDesk},
+		{"a full pool refuses", fullPool},
 		{"refuses bad subjects and large payloads", refusals},
 		{"close is final", closeIsFinal},
 		{"readers survive lost, doubled and reordered hints", reconciles},
@@ -296,7 +296,7 @@ func oneResponder(t *testing.T, open Open) {
 	}
 }
 
-func fullDesk(t *testing.T, open Open) {
+func fullPool(t *testing.T, open Open) {
 	a, b := open(t)
 	entered, release := make(chan struct{}, bus.RespondParallel), make(chan struct{})
 	s := respond(t, a, subject(t, "full"), func(context.Context, []byte) ([]byte, error) {

@@ -2,7 +2,7 @@
 //
 // It promises that a collection has few segments, that each passage is written anew
 // a few times only, and that what is to be destroyed comes to be chosen. It refuses
-// to join what is large already (ADR 223).
+// to join what is large already (ADR 0223).
 package segmentsize
 
 import (

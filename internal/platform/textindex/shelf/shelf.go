@@ -29,7 +29,7 @@ const (
 	// joinBuffer is what a join writes at once.
 	joinBuffer = 256 << 10
 	// FineFrom is the size from which on what a join makes is sealed in fine segments
-	// (ADR 229): a question reads some of its pages, and not so many that they stay in
+	// (ADR 0229): a question reads some of its pages, and not so many that they stay in
 	// memory.
 	FineFrom = 4 << 20
 )

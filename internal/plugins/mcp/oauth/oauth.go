@@ -42,21 +42,21 @@ type Client struct {
 
 // Bounds of what authorization servers say and of how long they take.
 const (
-	maxDocument = 256 << 10
-	maxAnswer   = 64 << 10
-	maxSecret   = 8 << 10
-	maxScope    = 2 << 10
-	patience    = 10 * time.Second
+	maxDocument    = 256 << 10
+	maxAnswer      = 64 << 10
+	maxSecret      = 8 << 10
+	maxScope       = 2 << 10
+	requestTimeout = 10 * time.Second
 )
 
 // New makes a client that connects by dial. plain lets addresses be without TLS.
 func New(dial Dial, plain bool) *Client {
 	inner := &http.Transport{
-		DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: patience, ResponseHeaderTimeout: patience,
+		DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout, ResponseHeaderTimeout: requestTimeout,
 		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &Client{plain: plain, http: &http.Client{
-		Transport: bounded{next: inner, plain: plain}, Timeout: patience,
+		Transport: bounded{next: inner, plain: plain}, Timeout: requestTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

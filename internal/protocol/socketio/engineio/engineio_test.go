@@ -229,6 +229,39 @@ func TestWebSocketRefusalsComeBeforeTheUpgrade(t *testing.T) {
 	}
 }
 
+// TestUpgradesCarryTheIDOfTheirRequest: whoever mounts the server names each request, also one that becomes a socket.
+func TestUpgradesCarryTheIDOfTheirRequest(t *testing.T) {
+	t.Parallel()
+	a := serve(t, quiet)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Request-Id", "the-id")
+		w.Header().Set("Connection", "close")
+		a.engine.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	polling, _ := socketiotest.OpenPolling(t, a.url, "")
+	for _, query := range []string{"EIO=4&transport=websocket", "EIO=4&transport=websocket&sid=" + polling.SID()} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+"/engine.io/?"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="} {
+			req.Header.Set(k, v)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		got := resp.Header.Get("X-Request-Id")
+		if connection := resp.Header["Connection"]; resp.StatusCode != http.StatusSwitchingProtocols || got != "the-id" || !cmp.Equal(connection, []string{"Upgrade"}) {
+			t.Errorf("%s: %d with id %q, Connection %q", query, resp.StatusCode, got, connection)
+		}
+	}
+}
+
 func TestTooManySessions(t *testing.T) {
 	t.Parallel()
 	a := serve(t, engineio.Config{MaxSessions: 1})

@@ -205,7 +205,7 @@ func (e *Server) handshake(w http.ResponseWriter, r *http.Request, upgrade bool,
 		writeText(w, e.cfg.IOTimeout, e.openPacket(s, `["websocket"]`))
 		return
 	}
-	conn, err := e.upgrader.Upgrade(hijacker{w}, r, nil)
+	conn, err := e.upgrader.Upgrade(hijacker{w}, r, named(w))
 	if err != nil { // Upgrade has answered
 		e.stats.refused.Add(1)
 		return

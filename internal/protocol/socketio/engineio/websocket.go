@@ -195,9 +195,15 @@ func writeClose(c *websocket.Conn, status uint16) {
 	_, _ = conn.Write(f)
 }
 
+// named is what an upgrade answers with beside its own headers: the id that the request was given. Of the others
+// that were set for an ordinary answer some would contradict it (Connection).
+func named(w http.ResponseWriter) http.Header {
+	return http.Header{"X-Request-Id": w.Header()["X-Request-Id"]}
+}
+
 // serveProbe takes a WebSocket for a session that lives on polling.
 func (e *Server) serveProbe(w http.ResponseWriter, r *http.Request, s *Session) {
-	c, err := e.upgrader.Upgrade(hijacker{w}, r, nil)
+	c, err := e.upgrader.Upgrade(hijacker{w}, r, named(w))
 	if err != nil { // Upgrade has answered
 		e.stats.refused.Add(1)
 		return

@@ -172,7 +172,7 @@ func parse(id string) (ns string, through int64, err error) {
 }
 
 // Export implements retention.Source.
-func (e events) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+func (e events) Export(ctx context.Context, before time.Time, id string, to *retention.JSONLines) error {
 	ns, through, err := parse(id)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func scanFolder(r scanner) (folder.Folder, error) {
 	return f, absent(err, "folder")
 }
 
-// entryFields are of both kinds alike, so that one query lists them in one order.
+// The columns of both are alike, so that one query lists them in one order.
 const (
 	entryFiles = `SELECT f.path, f.id, f.ns, f.hidden, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, f.public_id, f.created_ms, f.updated_ms,
  COALESCE(m.modified_ms, 0) AS modified_ms, COALESCE(m.sha1, '') AS sha1, COALESCE(m.md5, '') AS md5
@@ -157,7 +157,7 @@ func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filesto
 	return t, nil
 }
 
-// must is readSubtree of a folder that has to be there.
+// mustSubtree is readSubtree of a folder that has to be there.
 func (s *Store) mustSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
 	root string,
 ) (subtree, error) {

@@ -60,7 +60,7 @@ func splitLines(s string) []string {
 	return lines
 }
 
-// edit keeps, removes or adds one line.
+// lineOp keeps, removes or adds one line.
 type lineOp byte
 
 const (

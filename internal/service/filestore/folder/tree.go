@@ -68,7 +68,7 @@ func (s *Service) list(ctx context.Context, a filestore.Access, folder, after st
 	}
 	base := strings.TrimSuffix(folder, "/") + "/"
 	if after != "" && (!strings.HasPrefix(after, base) || !utf8.ValidString(after)) {
-		return nil, "", fault.New(fault.Invalid, "after must be the next of a listing of the same folder")
+		return nil, "", fault.New(fault.Invalid, "after must be the `next` value of an earlier page of the same folder")
 	}
 	w := treeWalk{base: base, from: max(base, after), seen: map[string]int{}}
 	for !w.done && len(w.nodes) < limit {

@@ -38,7 +38,7 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 	return shelf.Work{
 		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Patrol: s.PatrolOnce, Sweep: s.Sweep, Now: s.files.Now,
 		Failed: func(err error) {
-			s.files.Log().Warn("index files", slog.String("event", "index.failed"), slog.Any("error", err))
+			s.files.Log().Warn("files could not be indexed", slog.String("event", "index.failed"), slog.Any("error", err))
 		},
 	}.Run(ctx)
 }

@@ -37,7 +37,7 @@ func (s *Service) RunSweeper(ctx context.Context) error {
 		if now := time.Now(); s.files.Short() || !now.Before(due) {
 			due = now.Add(sweepEvery)
 			if _, err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.files.Log().Warn("sweep files", slog.String("event", "sweep.failed"), slog.Any("error", err))
+				s.files.Log().Warn("files could not be swept", slog.String("event", "sweep.failed"), slog.Any("error", err))
 			}
 		}
 		select {

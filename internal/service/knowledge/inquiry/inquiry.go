@@ -47,7 +47,7 @@ type Channel string
 
 // The channels.
 const (
-	// Web is a session of the oracle, or none: then the asker looks by himself.
+	// Web is a session of the oracle, or none: then the asker looks by themselves.
 	Web Channel = "web"
 	// Telephone is an account of the telephone menus.
 	Telephone Channel = "telephone"

@@ -79,7 +79,7 @@ func (p place) waiting(t *testing.T, s inquiry.Scope) []inquiry.Inquiry {
 func TestQuestionsAreReported(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place) {
-		var got knowledgetest.Told
+		var got knowledgetest.Outbox
 		p.Records = p.Records.WithOutbox(&got)
 		s := inquiries(p.World)
 		p.Service = s

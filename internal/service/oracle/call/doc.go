@@ -19,5 +19,5 @@
 // (oraclesql), recordings go to an Archive (oraclekit), routes are callhttp, speech
 // over HTTP is callspeech.
 //
-// Decisions: ADR 0208, ADR 0209.
+// Decisions: ADR 0062, ADR 0100, ADR 0208, ADR 0209.
 package call

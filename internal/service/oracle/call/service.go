@@ -99,7 +99,7 @@ type Service struct {
 	heard, utterances atomic.Int64
 }
 
-var _ oracle.CallDesk = (*Service)(nil)
+var _ oracle.CallHandler = (*Service)(nil)
 
 // New makes a Service.
 func New(d Deps, cfg Config) *Service {
@@ -364,7 +364,7 @@ func (s *Service) unseal(data []byte) (f forwarded, err error) {
 // forwardTime is how long another node may take.
 const forwardTime = 10 * time.Second
 
-// Signal implements oracle.CallDesk: here when the call is on this node, and
+// Signal implements oracle.CallHandler: here when the call is on this node, and
 // otherwise at the node that has it.
 func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.EventName,
 	data json.RawMessage,
@@ -437,7 +437,7 @@ func (s *Service) SessionDeleted(ctx context.Context, sessionID string) {
 	}
 }
 
-// Drain implements oracle.CallDesk. It returns when the pages were told and the
+// Drain implements oracle.CallHandler. It returns when the pages were told and the
 // records written, or ctx ends.
 func (s *Service) Drain(ctx context.Context) {
 	s.mu.Lock()

@@ -321,15 +321,15 @@ func (t *talk) answer(text string) {
 		return
 	}
 	defer reply.Close()
-	told := &calltext.Told{}
-	err = t.speakAll(ctx, reply, told)
+	progress := &calltext.Progress{}
+	err = t.speakAll(ctx, reply, progress)
 	if err == nil {
 		err = t.speaker.Drained(ctx)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		t.speaker.Flush()
 		if errors.Is(cause, errInterrupted) { // who hung up reads the rest in the session
-			t.cut(reply, told)
+			t.cut(reply, progress)
 		}
 		return
 	}
@@ -376,8 +376,8 @@ const samplesPerRune = 60 * callsound.SpokenRate / 1000
 
 // cut stops the answer that nobody listens to, and no other of the session. What
 // was heard of it, and no more, stays in the transcript and on the page.
-func (t *talk) cut(reply Answer, told *calltext.Told) {
-	heard := told.Heard(t.speaker.Said(), samplesPerRune)
+func (t *talk) cut(reply Answer, progress *calltext.Progress) {
+	heard := progress.Heard(t.speaker.Said(), samplesPerRune)
 	t.caption(reply.RunID(), heard, true)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), writeTime)
 	defer cancel()
@@ -387,17 +387,17 @@ func (t *talk) cut(reply Answer, told *calltext.Told) {
 }
 
 // speakAll speaks a reply sentence by sentence, while the next ones come.
-func (t *talk) speakAll(ctx context.Context, reply Answer, told *calltext.Told) error {
+func (t *talk) speakAll(ctx context.Context, reply Answer, progress *calltext.Progress) error {
 	lines := make(chan string, 64)
 	var voice sync.WaitGroup
 	spokenID := reply.RunID()
-	voice.Go(func() { t.voice(ctx, spokenID, lines, told) })
+	voice.Go(func() { t.voice(ctx, spokenID, lines, progress) })
 	defer voice.Wait()
 	defer close(lines)
 	var cut calltext.Sentences
 	for {
 		text, err := reply.Next(ctx)
-		told.Write(text)
+		progress.Write(text)
 		for _, line := range cut.Add(text) {
 			if err := push(ctx, lines, line); err != nil {
 				return err
@@ -426,7 +426,7 @@ func push(ctx context.Context, lines chan<- string, line string) error {
 
 // voice speaks lines, with a caption for each as it begins. A voice that fails
 // is left out for the rest of the reply, unless another one goes on.
-func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *calltext.Told) {
+func (t *talk) voice(ctx context.Context, id string, lines <-chan string, progress *calltext.Progress) {
 	var (
 		all    string
 		broken bool
@@ -442,12 +442,12 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *
 		t.enter(speaking)
 		t.caption(id, all, false)
 		if broken {
-			told.Shown(line)
+			progress.Shown(line)
 			continue
 		}
-		if err := t.speakLine(ctx, line, told); err != nil && ctx.Err() == nil {
+		if err := t.speakLine(ctx, line, progress); err != nil && ctx.Err() == nil {
 			broken = !errors.Is(err, ErrBrokeOff)
-			told.Shown(line)
+			progress.Shown(line)
 			t.log.Warn("a sentence was not spoken", slog.String("event", "call.voice_failed"), slog.Any("error", err))
 			if broken {
 				t.trouble("speech_failed", "My voice is away: please read on.")
@@ -461,13 +461,13 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *
 
 // speakLine speaks a line of an answer, and keeps account of it. What the built-in
 // voice would say can be read only.
-func (t *talk) speakLine(ctx context.Context, line string, told *calltext.Told) error {
+func (t *talk) speakLine(ctx context.Context, line string, progress *calltext.Progress) error {
 	if t.l.s.voice() == nil {
-		told.Shown(line)
+		progress.Shown(line)
 		return t.speak(ctx, line, nil)
 	}
-	told.Begin(line, t.speaker.Ahead())
-	return t.speak(ctx, line, func(whole bool) { told.Sounds(t.speaker.Ahead(), whole) })
+	progress.Begin(line, t.speaker.Ahead())
+	return t.speak(ctx, line, func(whole bool) { progress.Sounds(t.speaker.Ahead(), whole) })
 }
 
 // speak queues the sound of a line as it comes, and says when some of it, or the

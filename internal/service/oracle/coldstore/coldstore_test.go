@@ -137,7 +137,7 @@ func (w *world) tryFreeze(ctx context.Context) (total int64, err error) {
 func (w *world) rows(session string) []string {
 	w.t.Helper()
 	var out bytes.Buffer
-	lines := retention.NewLines(w.db.Read(), &out)
+	lines := retention.NewJSONLines(w.db.Read(), &out)
 	for _, where := range []string{"oracle_messages WHERE session_id = $1", "oracle_runs WHERE session_id = $1", "oracle_approvals WHERE session_id = $1"} {
 		table, where, _ := strings.Cut(where, " WHERE ")
 		w.must(lines.Rows(w.t.Context(), table, where, session))
@@ -416,7 +416,7 @@ func TestErasedConversationsAreExportedFromTheArchive(t *testing.T) {
 		w.freeze()
 		source := w.on.Retained()[retention.Transcripts][0]
 		var out bytes.Buffer
-		w.must(source.Export(t.Context(), later(), s.ID, retention.NewLines(w.db.Read(), &out)))
+		w.must(source.Export(t.Context(), later(), s.ID, retention.NewJSONLines(w.db.Read(), &out)))
 		for _, row := range before {
 			if !strings.Contains(out.String(), row) {
 				t.Errorf("the export lacks %s", row)

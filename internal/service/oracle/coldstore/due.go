@@ -20,8 +20,8 @@ const (
 	awayAfter = 90 * time.Minute
 	// mostAway is how many may fail for now in a row, before the archive is taken for away.
 	mostAway = 20
-	// mostTold bounds the failures that an error names.
-	mostTold = 10
+	// mostShown bounds the failures that an error names.
+	mostShown = 10
 )
 
 // errUnreadable says that an object is as it was stored, and not of this program's kind.
@@ -88,13 +88,13 @@ func (s *Store) bringDue(ctx context.Context, runsBefore time.Time) error {
 					return err
 				}
 				if f.inARow == mostAway {
-					return f.told()
+					return f.joined()
 				}
 			}
 			more = len(some) == page
 		}
 	}
-	return f.told()
+	return f.joined()
 }
 
 // bringOne brings back one that is due, or notes why it cannot. It fails when none can be.
@@ -139,12 +139,12 @@ type failures struct {
 }
 
 func (f *failures) add(err error) {
-	if f.all++; len(f.first) < mostTold {
+	if f.all++; len(f.first) < mostShown {
 		f.first = append(f.first, err)
 	}
 }
 
-func (f *failures) told() error {
+func (f *failures) joined() error {
 	if more := f.all - len(f.first); more > 0 {
 		return errors.Join(append(f.first, fmt.Errorf("and %d more", more))...)
 	}

@@ -71,7 +71,9 @@ func (m Moving) Walk(ctx context.Context, before time.Time, each func(ids []stri
 var errMoves = errors.New("conversations are moved to the archive, and not erased")
 
 // Export implements retention.Source.
-func (m Moving) Export(context.Context, time.Time, string, *retention.Lines) error { return errMoves }
+func (m Moving) Export(context.Context, time.Time, string, *retention.JSONLines) error {
+	return errMoves
+}
 
 // Erase implements retention.Source.
 func (m Moving) Erase(context.Context, sqldb.Querier, time.Time, string) (int64, error) {

@@ -125,13 +125,13 @@ func TestAnExportNamesWhatIsLost(t *testing.T) {
 		away.Err = errDead
 		w.blobs.Set(away)
 		var out bytes.Buffer
-		if err := source.Export(t.Context(), later(), s.ID, retention.NewLines(w.db.Read(), &out)); err == nil {
+		if err := source.Export(t.Context(), later(), s.ID, retention.NewJSONLines(w.db.Read(), &out)); err == nil {
 			t.Error("an archive that is away was exported")
 		}
 		w.blobs.Set(blobtest.Healthy())
 		w.drop()
 		out.Reset()
-		w.must(source.Export(t.Context(), later(), s.ID, retention.NewLines(w.db.Read(), &out)))
+		w.must(source.Export(t.Context(), later(), s.ID, retention.NewJSONLines(w.db.Read(), &out)))
 		for _, want := range []string{`"title":"Untitled"`, `"lost":"`} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("the export lacks %s:\n%s", want, &out)

@@ -197,7 +197,7 @@ func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
 		Name: name, Description: t.description, Schema: t.schema,
-		Timeout: min(patience*limit, max(limit, longest)), ReadOnly: t.readOnly, Foreign: true,
+		Timeout: min(progressFactor*limit, max(limit, longest)), ReadOnly: t.readOnly, Foreign: true,
 		Run: func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 			w := watching(ctx, rt, limit)
 			if l.server.Protected && w.answered == nil { // who asks again was let in before
@@ -240,15 +240,15 @@ type line struct {
 	// shut says that the server did not take the headers that it is given.
 	shut atomic.Bool
 
-	mu      sync.Mutex
-	session *mcp.ClientSession
-	talks   map[string]*talk           // the calls under way
-	given   map[string]json.RawMessage // what the person said, by its question
-	open    *asked                     // what the server asked in the course of the only call
-	openFor string                     // which call that was
-	rounds  int                        // how many questions the call has put that is made again
-	told    chan struct{}              // hears that the server was told that a call is stopped
-	idle    func()                     // closes connections that nobody uses any more
+	mu         sync.Mutex
+	session    *mcp.ClientSession
+	talks      map[string]*talk           // the calls under way
+	given      map[string]json.RawMessage // what the person said, by its question
+	open       *asked                     // what the server asked in the course of the only call
+	openFor    string                     // which call that was
+	rounds     int                        // how many questions the call has put that is made again
+	progressed chan struct{}              // hears that the server was told that a call is stopped
+	idle       func()                     // closes connections that nobody uses any more
 }
 
 // list returns the server's tools, from memory when they are fresh.
@@ -345,9 +345,9 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	if l.engine.cfg.Transport != nil {
 		next = l.engine.cfg.Transport
 	}
-	l.told = make(chan struct{}, 1)
+	l.progressed = make(chan struct{}, 1)
 	client.Transport = transport{
-		next: next, server: l.server, refused: l.refusal.Store, shut: func() { l.shut.Store(true) }, stopped: l.told,
+		next: next, server: l.server, refused: l.refusal.Store, shut: func() { l.shut.Store(true) }, stopped: l.progressed,
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version},
 		&mcp.ClientOptions{

@@ -20,11 +20,11 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// patience is how much longer than its time a call may take whose server tells that it
+// progressFactor is how much longer than its time a call may take whose server tells that it
 // makes progress, and longest what no call may take.
 const (
-	patience = 10
-	longest  = 15 * time.Minute
+	progressFactor = 10
+	longest        = 15 * time.Minute
 )
 
 // talk is one call, and what its server says meanwhile.
@@ -99,12 +99,12 @@ const toldFor = time.Second
 // connection before leaves it at work.
 func (l *line) awaitTold() {
 	l.mu.Lock()
-	told := l.told
+	progressed := l.progressed
 	l.mu.Unlock()
 	enough := time.NewTimer(toldFor)
 	defer enough.Stop()
 	select {
-	case <-told:
+	case <-progressed:
 	case <-enough.C:
 	}
 }

@@ -121,11 +121,11 @@ func (d Deps) variable(name string) string {
 func (d *Documents) WarnOfModels(ctx context.Context) error {
 	set := d.Models.Value()
 	for _, warning := range set.Warnings(time.Now()) {
-		d.log.Warn("look at the models", slog.String("event", "model.warning"), slog.Any("warning", warning))
+		d.log.Warn("the models document has a problem", slog.String("event", "model.warning"), slog.Any("warning", warning))
 	}
 	for _, f := range set.Probe(ctx, false) {
 		if f.Problem != "" && ctx.Err() == nil {
-			d.log.Warn("look at the models", slog.String("event", "model.warning"), slog.String("warning", f.Text()))
+			d.log.Warn("the models document has a problem", slog.String("event", "model.warning"), slog.String("warning", f.Text()))
 		}
 	}
 	return nil

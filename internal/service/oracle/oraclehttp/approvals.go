@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -30,12 +31,12 @@ func (a *api) approvalRoutes() []httpserver.Route {
 	tags := []string{"Approvals"}
 	return []httpserver.Route{
 		{
-			Method: "GET", Pattern: "/approvals", Summary: "Calls that wait for your approval", Tags: tags, Handler: a.listApprovals,
+			Method: "GET", Pattern: "/approvals", Summary: "Calls that wait for your approval", Tags: tags, Handler: identityhttp.Caller(a.listApprovals),
 			Params:  []httpserver.Param{{Name: "sessionId", In: "query", Doc: "Only those of this session."}},
 			Replies: []httpserver.Reply{{Status: 200, Body: ApprovalList{}}},
 		},
 		{
-			Method: "POST", Pattern: "/approvals/{approvalId}", Summary: "Approve or deny a call", Tags: tags, Body: AnswerBody{}, Handler: a.answerApproval,
+			Method: "POST", Pattern: "/approvals/{approvalId}", Summary: "Approve or deny a call", Tags: tags, Body: AnswerBody{}, Handler: identityhttp.Caller(a.answerApproval),
 			Example: map[string]any{"decision": "approve"},
 			Doc: "The same answer again is 200, another one 409. The run goes on when all its calls are answered: its stream, or /runs/{runId}, tells how. " +
 				"It needs an invocation of the user's own, not one for chosen content.",
@@ -45,18 +46,14 @@ func (a *api) approvalRoutes() []httpserver.Route {
 				{Status: 400, Body: ErrorBody{}, Doc: "The decision is neither approve nor deny, the content does not fit the form, or there are other fields."},
 				{Status: 403, Body: ErrorBody{}, Doc: "The credential is not the user's own invocation."},
 				{Status: 404, Body: ErrorBody{}, Doc: "No such approval of yours."},
-				{Status: 409, Body: ErrorBody{}, Doc: "It was answered otherwise before."},
+				{Status: 409, Body: ErrorBody{}, Doc: "It already has a different answer."},
 				{Status: 410, Body: ErrorBody{}, Doc: "It does not wait any more: its time is over, or its turn has ended."},
 			},
 		},
 	}
 }
 
-func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) listApprovals(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	session := r.URL.Query().Get("sessionId")
 	if session != "" && !oracle.PlausibleID(session) {
 		return oracle.ErrSessionNotFound
@@ -68,11 +65,7 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, ApprovalList{Approvals: oracle.ApprovalBodies(list)})
 }
 
-func (a *api) answerApproval(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) answerApproval(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	if err := inPerson(who); err != nil {
 		return err
 	}

@@ -15,11 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 )
 
-func (a *api) createSession(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) createSession(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	s, err := a.deps.Service.CreateSession(r.Context(), who.DID)
 	if err != nil {
 		return err
@@ -27,11 +23,7 @@ func (a *api) createSession(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusCreated, a.sessionBody(s))
 }
 
-func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) listSessions(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	limit, err := intParam(r, "limit", oracle.DefaultPage, 1, oracle.MaxPage)
 	if err != nil {
 		return err
@@ -73,22 +65,14 @@ func (a *api) searchSessions(w http.ResponseWriter, r *http.Request, owner, sear
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) deleteSession(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) deleteSession(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	if err := a.deps.Service.DeleteSession(r.Context(), who.DID, r.PathValue("sessionId")); err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, Deleted{Message: "Session deleted successfully"})
 }
 
-func (a *api) listMessages(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) listMessages(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	list, err := a.deps.Service.Messages(r.Context(), who.DID, r.PathValue("sessionId"))
 	if err != nil {
 		return err
@@ -96,11 +80,7 @@ func (a *api) listMessages(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, MessageList{Messages: messageBodies(list)})
 }
 
-func (a *api) pageMessages(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) pageMessages(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	limit, err := intParam(r, "limit", oracle.DefaultPage, 1, oracle.MaxPage)
 	if err != nil {
 		return err
@@ -119,17 +99,14 @@ func (a *api) pageMessages(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) sessionRun(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	id := r.PathValue("sessionId")
 	if err := a.deps.Service.CheckSession(r.Context(), who.DID, id); err != nil {
 		return err
 	}
 	var found oracle.Run
 	var ok bool
+	var err error
 	if request := r.URL.Query().Get("requestId"); request != "" {
 		found, ok, err = a.deps.Engine.ByRequest(r.Context(), who.DID, id, request)
 	} else {
@@ -156,11 +133,7 @@ func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) abort(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) abort(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	var body AbortBody
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
 		return err
@@ -175,11 +148,7 @@ func (a *api) abort(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, Aborted{Success: stopped})
 }
 
-func (a *api) storeDelegation(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) storeDelegation(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	var body DepositBody
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
 		return err
@@ -202,11 +171,7 @@ func (a *api) storeDelegation(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, Granted{OK: true, Expiration: seconds(status)})
 }
 
-func (a *api) delegation(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) delegation(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	status, err := a.deps.Delegations.DelegationOf(r.Context(), who.DID)
 	if err != nil {
 		return err
@@ -229,11 +194,7 @@ func seconds(s identity.DelegationStatus) *int64 {
 	return &n
 }
 
-func (a *api) forgetDelegation(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) forgetDelegation(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	if err := a.deps.Delegations.ForgetDelegation(r.Context(), who.DID); err != nil {
 		return err
 	}

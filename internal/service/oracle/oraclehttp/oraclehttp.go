@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -136,19 +137,19 @@ func (a *api) routes() []httpserver.Route {
 	unknown := httpserver.Reply{Status: 404, Body: ErrorBody{}, Doc: "No such session of yours."}
 	list := []httpserver.Route{
 		{
-			Method: "POST", Pattern: "/sessions", Summary: "Create a session", Tags: chat, Handler: a.createSession,
+			Method: "POST", Pattern: "/sessions", Summary: "Create a session", Tags: chat, Handler: identityhttp.Caller(a.createSession),
 			Replies: []httpserver.Reply{{Status: 201, Body: SessionBody{}}},
 		},
 		{
-			Method: "GET", Pattern: "/sessions", Summary: "List your sessions", Tags: chat, Params: page, Handler: a.listSessions,
+			Method: "GET", Pattern: "/sessions", Summary: "List your sessions", Tags: chat, Params: page, Handler: identityhttp.Caller(a.listSessions),
 			Replies: []httpserver.Reply{{Status: 200, Body: SessionList{}}, bad},
 		},
 		{
 			Method: "DELETE", Pattern: "/sessions/{sessionId}", Summary: "Delete a session", Tags: chat, Params: []httpserver.Param{session},
-			Handler: a.deleteSession, Replies: []httpserver.Reply{{Status: 200, Body: Deleted{}}, unknown},
+			Handler: identityhttp.Caller(a.deleteSession), Replies: []httpserver.Reply{{Status: 200, Body: Deleted{}}, unknown},
 		},
 		{
-			Method: "GET", Pattern: "/sessions/{sessionId}/messages", Summary: "Read a session turn by turn", Tags: chat, Handler: a.pageMessages,
+			Method: "GET", Pattern: "/sessions/{sessionId}/messages", Summary: "Read a session turn by turn", Tags: chat, Handler: identityhttp.Caller(a.pageMessages),
 			Params: []httpserver.Param{
 				session,
 				{Name: "limit", In: "query", Schema: 0, Doc: "Turns, 1 to 100; 20 when absent."},
@@ -158,7 +159,7 @@ func (a *api) routes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: PageBody{}}, bad, unknown},
 		},
 		{
-			Method: "GET", Pattern: "/sessions/{sessionId}/run", Summary: "The run that is going on", Tags: runs, Handler: a.sessionRun,
+			Method: "GET", Pattern: "/sessions/{sessionId}/run", Summary: "The run that is going on", Tags: runs, Handler: identityhttp.Caller(a.sessionRun),
 			Params: []httpserver.Param{
 				session,
 				{Name: "requestId", In: "query", Doc: "The X-Request-Id of a message whose answer was lost: the run that it started, also when it has ended."},
@@ -170,7 +171,7 @@ func (a *api) routes() []httpserver.Route {
 			MaxBody: maxMessage, Stream: true,
 			Doc: "With stream true the answer is an event stream that can be resumed at /runs/{runId}; otherwise one JSON reply. " +
 				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers; with another message it is refused.",
-			Params: []httpserver.Param{session}, Handler: a.send,
+			Params: []httpserver.Param{session}, Handler: identityhttp.Caller(a.send),
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: ReplyBody{}},
 				stream, bad, unknown,
@@ -179,30 +180,30 @@ func (a *api) routes() []httpserver.Route {
 		},
 		{
 			Method: "GET", Pattern: "/messages/{sessionId}", Summary: "Read a whole session", Tags: chat, Params: []httpserver.Param{session},
-			Handler: a.listMessages, Replies: []httpserver.Reply{{Status: 200, Body: MessageList{}}, unknown},
+			Handler: identityhttp.Caller(a.listMessages), Replies: []httpserver.Reply{{Status: 200, Body: MessageList{}}, unknown},
 		},
 		{
 			Method: "POST", Pattern: "/messages/abort", Summary: "Stop what is going on in a session", Tags: chat, Body: AbortBody{},
-			Handler: a.abort, Replies: []httpserver.Reply{{Status: 200, Body: Aborted{}}, bad},
+			Handler: identityhttp.Caller(a.abort), Replies: []httpserver.Reply{{Status: 200, Body: Aborted{}}, bad},
 		},
 		{
 			Method: "GET", Pattern: "/runs/{runId}", Summary: "Follow a run", Tags: runs, Params: resume, Stream: true,
-			Handler: a.followRun, Began: a.beganRun,
+			Handler: identityhttp.Caller(a.followRun), Began: a.beganRun,
 			Doc: "The invocation that began the run is taken here until a minute after the run's end, also when it has expired.",
 			Replies: []httpserver.Reply{
 				stream, {Status: 404, Body: ErrorBody{}, Doc: "No such run of yours."}, {Status: 410, Body: ErrorBody{}, Doc: "Its frames were deleted."},
 			},
 		},
 		{
-			Method: "POST", Pattern: "/delegation", Summary: "Authorise the oracle", Tags: grants, Body: DepositBody{}, Handler: a.storeDelegation,
+			Method: "POST", Pattern: "/delegation", Summary: "Authorise the oracle", Tags: grants, Body: DepositBody{}, Handler: identityhttp.Caller(a.storeDelegation),
 			Replies: []httpserver.Reply{{Status: 200, Body: Granted{}}, bad},
 		},
 		{
-			Method: "GET", Pattern: "/delegation", Summary: "Is the oracle authorised?", Tags: grants, Handler: a.delegation,
+			Method: "GET", Pattern: "/delegation", Summary: "Is the oracle authorised?", Tags: grants, Handler: identityhttp.Caller(a.delegation),
 			Replies: []httpserver.Reply{{Status: 200, Body: DelegationBody{}}},
 		},
 		{
-			Method: "DELETE", Pattern: "/delegation", Summary: "Withdraw the authorisation", Tags: grants, Handler: a.forgetDelegation,
+			Method: "DELETE", Pattern: "/delegation", Summary: "Withdraw the authorisation", Tags: grants, Handler: identityhttp.Caller(a.forgetDelegation),
 			Replies: []httpserver.Reply{{Status: 200, Body: Granted{}}},
 		},
 	}
@@ -221,15 +222,6 @@ func (a *api) routes() []httpserver.Route {
 		Doc: "For a page on which nobody has asked anything yet; from the front matter of the operator's instructions. Without any, some about the sample community where it is loaded for everybody, and else some that every oracle answers.", Handler: a.openings,
 		Replies: []httpserver.Reply{{Status: 200, Body: OpeningList{}}},
 	})
-}
-
-// caller returns who asks. A route that was made public has nobody.
-func caller(r *http.Request) (identity.Principal, error) {
-	p, ok := identity.FromContext(r.Context())
-	if !ok {
-		return p, fault.New(fault.Unauthenticated, identity.TextMissing)
-	}
-	return p, nil
 }
 
 // translated turns a plugin's error into a fault before the server logs it: what

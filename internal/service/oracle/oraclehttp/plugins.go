@@ -94,7 +94,7 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 func personally(next httpserver.Handler) httpserver.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if who, ok := identity.FromContext(r.Context()); !ok || !who.InPerson() {
-			return fault.New(fault.Forbidden, "This needs an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+			return fault.New(fault.Forbidden, "This needs an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
 		}
 		return next(w, r)
 	}

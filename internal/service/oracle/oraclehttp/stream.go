@@ -41,11 +41,7 @@ const (
 )
 
 // send takes a message.
-func (a *api) send(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) send(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	var raw json.RawMessage
 	if err := httpserver.ReadJSON(w, r, &raw, httpserver.AnyMedia); err != nil {
 		return err
@@ -200,9 +196,9 @@ func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started,
 }
 
 // followRun reads a run again, from anywhere. It never starts one.
-func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
+func (a *api) followRun(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	id := r.PathValue("runId")
-	reader, err := a.readerOf(r, id)
+	reader, err := a.readerOf(r, who.DID, id)
 	if err != nil {
 		return err
 	}
@@ -214,11 +210,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readerOf reads one of the caller's runs.
-func (a *api) readerOf(r *http.Request, id string) (*run.Reader, error) {
-	who, err := caller(r)
-	if err != nil {
-		return nil, err
-	}
+func (a *api) readerOf(r *http.Request, owner, id string) (*run.Reader, error) {
 	after, err := resumePoint(r)
 	if err != nil {
 		return nil, err
@@ -226,7 +218,7 @@ func (a *api) readerOf(r *http.Request, id string) (*run.Reader, error) {
 	if !oracle.PlausibleID(id) {
 		return nil, oracle.ErrRunNotFound
 	}
-	return a.deps.Engine.Follow(r.Context(), who.DID, id, after)
+	return a.deps.Engine.Follow(r.Context(), owner, id, after)
 }
 
 // beganRun reports whether an invocation began the run that a request follows:
@@ -257,8 +249,8 @@ func resumePoint(r *http.Request) (int64, error) {
 
 // stream sends frames until the last one, the client leaves, or the server
 // stops; in the last case the client resumes elsewhere. The stream begins within
-// patience, with a comment where there is no frame yet.
-func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader, patience time.Duration) error {
+// within, with a comment where there is no frame yet.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader, within time.Duration) error {
 	out := httpserver.Stream(w, r)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	ctx := r.Context()
@@ -267,8 +259,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader,
 	var buf []byte
 	begun := false
 	for {
-		frames, err := reader.Next(ctx, patience)
-		patience = a.deps.Heartbeat
+		frames, err := reader.Next(ctx, within)
+		within = a.deps.Heartbeat
 		switch {
 		case err == nil:
 		case errors.Is(err, run.ErrIdle):

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
@@ -66,7 +68,7 @@ func (a *api) versionRoutes() []httpserver.Route {
 	return []httpserver.Route{
 		{
 			Method: "POST", Pattern: message + "/versions", Summary: "Ask a turn again, as it was or otherwise", Tags: tags, Params: params,
-			Body: oracle.SendBody{}, MaxBody: maxMessage, Stream: true, Handler: a.addVersion,
+			Body: oracle.SendBody{}, MaxBody: maxMessage, Stream: true, Handler: identityhttp.Caller(a.addVersion),
 			Doc: "The body is that of POST /messages/{sessionId}, and nothing in it is required: what is absent is as it was asked before. Without a message " +
 				"the same is asked again; with one, that takes its place. What followed the turn is hidden, not deleted. " +
 				"A run that is going on is stopped, unless multitask is reject. An X-Request-Id that begins with once- names one request, as for messages.",
@@ -78,11 +80,11 @@ func (a *api) versionRoutes() []httpserver.Route {
 			},
 		},
 		{
-			Method: "GET", Pattern: message + "/versions", Summary: "The versions of a turn", Tags: tags, Params: params, Handler: a.listVersions,
+			Method: "GET", Pattern: message + "/versions", Summary: "The versions of a turn", Tags: tags, Params: params, Handler: identityhttp.Caller(a.listVersions),
 			Replies: []httpserver.Reply{{Status: 200, Body: VersionList{}}, unknown},
 		},
 		{
-			Method: "POST", Pattern: message + "/choose", Summary: "Show another version of a turn", Tags: tags, Params: params, Handler: a.chooseVersion,
+			Method: "POST", Pattern: message + "/choose", Summary: "Show another version of a turn", Tags: tags, Params: params, Handler: identityhttp.Caller(a.chooseVersion),
 			Doc: "The transcript becomes the branch of that message: what came before it, its turn, and what was last shown behind it. Models are told this branch alone.",
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: VersionList{}}, unknown, {Status: 409, Body: ErrorBody{}, Doc: "A run is going on in the session."},
@@ -90,23 +92,19 @@ func (a *api) versionRoutes() []httpserver.Route {
 		},
 		{
 			Method: "PUT", Pattern: message + "/feedback", Summary: "Say what you think of an answer", Tags: tags,
-			Params: answer, Body: FeedbackBody{}, Handler: a.setFeedback,
+			Params: answer, Body: FeedbackBody{}, Handler: identityhttp.Caller(a.setFeedback),
 			Example: map[string]any{"rating": "up"},
 			Doc:     "You alone can read the text; operators see how many answers of a model were found good or bad.",
 			Replies: []httpserver.Reply{{Status: 200, Body: FeedbackBody{}}, bad, unknown},
 		},
 		{
-			Method: "DELETE", Pattern: message + "/feedback", Summary: "Take feedback back", Tags: tags, Params: answer, Handler: a.forgetFeedback,
+			Method: "DELETE", Pattern: message + "/feedback", Summary: "Take feedback back", Tags: tags, Params: answer, Handler: identityhttp.Caller(a.forgetFeedback),
 			Replies: []httpserver.Reply{{Status: 204}, unknown},
 		},
 	}
 }
 
-func (a *api) addVersion(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) addVersion(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	raw := json.RawMessage(`{}`)
 	if err := httpserver.ReadJSON(w, r, &raw, httpserver.AnyMedia, httpserver.AllowEmpty); err != nil {
 		return err
@@ -126,11 +124,7 @@ func (a *api) addVersion(w http.ResponseWriter, r *http.Request) error {
 	return a.start(w, r, who, body, read)
 }
 
-func (a *api) listVersions(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) listVersions(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	return a.writeVersions(w, r, who.DID)
 }
 
@@ -148,22 +142,14 @@ func (a *api) writeVersions(w http.ResponseWriter, r *http.Request, owner string
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) chooseVersion(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) chooseVersion(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	if err := a.deps.Turns.Choose(r.Context(), who.DID, r.PathValue("sessionId"), r.PathValue("messageId")); err != nil {
 		return err
 	}
 	return a.writeVersions(w, r, who.DID)
 }
 
-func (a *api) setFeedback(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) setFeedback(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	var body FeedbackBody
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
 		return err
@@ -175,11 +161,7 @@ func (a *api) setFeedback(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) forgetFeedback(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) forgetFeedback(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	if err := a.deps.Turns.ForgetFeedback(r.Context(), who.DID, r.PathValue("sessionId"), r.PathValue("messageId")); err != nil {
 		return err
 	}

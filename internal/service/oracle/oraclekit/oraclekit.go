@@ -225,7 +225,7 @@ func New(d Deps) (*Oracle, error) {
 	}
 	d.Run.Paused = o.Worker.Paused
 	o.Engine = run.New(o.Store, d.Bus, o.Worker, d.Run)
-	if pages, ok := td.Publisher.(interface{ TakeAnswers(desk oracle.AnswerDesk) }); ok {
+	if pages, ok := td.Publisher.(interface{ TakeAnswers(h oracle.AnswerHandler) }); ok {
 		pages.TakeAnswers(o.Engine)
 	}
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)

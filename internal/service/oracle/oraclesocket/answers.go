@@ -11,8 +11,8 @@ import (
 	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
-// TakeAnswers makes the desk the one that hears what people approve and deny.
-func (g *Gateway) TakeAnswers(desk oracle.AnswerDesk) { g.answers.Store(&desk) }
+// TakeAnswers makes h the one that hears what people approve and deny.
+func (g *Gateway) TakeAnswers(h oracle.AnswerHandler) { g.answers.Store(&h) }
 
 var (
 	errNoAnswers   = fault.New(fault.Unavailable, "Approvals are not taken here").WithCode("unavailable")
@@ -44,8 +44,8 @@ func (g *Gateway) takeAnswer(s *socketio.Socket, p *page, e *socketio.Event) {
 }
 
 func (g *Gateway) askAnswers(s *socketio.Socket, p *page, e *socketio.Event) (json.RawMessage, error) {
-	desk := g.answers.Load()
-	if desk == nil {
+	handler := g.answers.Load()
+	if handler == nil {
 		return nil, errNoAnswers
 	}
 	if ok, _ := g.cfg.Events.Allow(ratelimit.KeyOf(p.did)); !ok {
@@ -60,7 +60,7 @@ func (g *Gateway) askAnswers(s *socketio.Socket, p *page, e *socketio.Event) (js
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), signalTime)
 	defer cancel()
-	got, err := (*desk).Answer(ctx, oracle.Answer{
+	got, err := (*handler).Answer(ctx, oracle.Answer{
 		ApprovalID: a.ApprovalID, Owner: p.did, By: p.token, Via: oracle.ViaSocket, Decision: a.Decision,
 		Content: a.Content, InPerson: true,
 	}, oracle.Carried{})

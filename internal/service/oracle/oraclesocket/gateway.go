@@ -91,9 +91,9 @@ type Gateway struct {
 	peers  peers
 
 	drain sync.Once
-	desk  atomic.Pointer[oracle.CallDesk]
+	live  atomic.Pointer[oracle.CallHandler]
 	// answers takes approvals; nil until TakeAnswers.
-	answers atomic.Pointer[oracle.AnswerDesk]
+	answers atomic.Pointer[oracle.AnswerHandler]
 	// lost says that hints of this node may not have reached the others, stale
 	// that pages of this node may have missed some.
 	lost, stale atomic.Bool
@@ -187,8 +187,8 @@ const shutdownTime = 5 * time.Second
 func (g *Gateway) shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
-	if desk := g.desk.Load(); desk != nil {
-		(*desk).Drain(ctx) // while the pages can still be told
+	if h := g.live.Load(); h != nil {
+		(*h).Drain(ctx) // while the pages can still be told
 	}
 	if err := g.server.Shutdown(ctx); err != nil {
 		g.deps.Logger.Warn("sockets were cut: their clients did not take what was queued", slog.String("event", "socket.slow_clients_cut"), slog.Any("error", err))

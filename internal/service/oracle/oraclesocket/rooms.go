@@ -144,7 +144,7 @@ func (g *Gateway) leave(p *page) {
 func (g *Gateway) overheard(session string, m bus.Message) {
 	var l letter
 	if err := json.Unmarshal(m.Data, &l); err != nil {
-		g.deps.Logger.Warn("a letter on the bus could not be read", slog.String("event", "socket.letter_unreadable"), slog.Any("error", err))
+		g.deps.Logger.Warn("a message on the bus could not be read", slog.String("event", "socket.letter_unreadable"), slog.Any("error", err))
 		return
 	}
 	if g.gap(session) {

@@ -16,9 +16,9 @@ import (
 // on the same socket waits, so that an offer is taken before its candidates.
 const signalTime = 15 * time.Second
 
-// TakeCalls makes the desk the one that hears about live calls. Without one
+// TakeCalls makes h the one that hears about live calls. Without one
 // pages are told that there are none.
-func (g *Gateway) TakeCalls(desk oracle.CallDesk) { g.desk.Store(&desk) }
+func (g *Gateway) TakeCalls(h oracle.CallHandler) { g.live.Store(&h) }
 
 // refusedSignal is the acknowledgement of an event that was not taken.
 type refusedSignal struct {
@@ -37,7 +37,7 @@ var (
 	errBadSignal = fault.New(fault.Invalid, "the event must be a JSON object").WithCode("invalid")
 )
 
-// signal hands an event about a call to the desk and acknowledges it.
+// signal hands an event about a call to whoever has the calls and acknowledges it.
 func (g *Gateway) signal(s *socketio.Socket, p *page, name oracle.EventName, e *socketio.Event) {
 	answer, err := g.askDesk(s, p, name, e)
 	if err != nil {
@@ -51,8 +51,8 @@ func (g *Gateway) signal(s *socketio.Socket, p *page, name oracle.EventName, e *
 func (g *Gateway) askDesk(s *socketio.Socket, p *page, name oracle.EventName,
 	e *socketio.Event,
 ) (json.RawMessage, error) {
-	desk := g.desk.Load()
-	if desk == nil {
+	h := g.live.Load()
+	if h == nil {
 		return nil, errNoCalls
 	}
 	if ok, _ := g.cfg.Events.Allow(ratelimit.KeyOf(p.did)); !ok {
@@ -64,7 +64,7 @@ func (g *Gateway) askDesk(s *socketio.Socket, p *page, name oracle.EventName,
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), signalTime)
 	defer cancel()
-	return (*desk).Signal(ctx, oracle.PageRef{Node: g.tag, Socket: s.ID(), Owner: p.did, SessionID: p.session}, name, data)
+	return (*h).Signal(ctx, oracle.PageRef{Node: g.tag, Socket: s.ID(), Owner: p.did, SessionID: p.session}, name, data)
 }
 
 // refuseSignal says why, without saying more than a page may know.

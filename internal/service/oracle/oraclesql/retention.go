@@ -59,7 +59,7 @@ type transcripts struct {
 
 // Export implements retention.Source. What is archived is read as it is, and what the archive
 // has lost is written down as lost: the rest of the record goes whatever became of that.
-func (t transcripts) Export(ctx context.Context, before time.Time, id string, to *retention.Lines) error {
+func (t transcripts) Export(ctx context.Context, before time.Time, id string, to *retention.JSONLines) error {
 	return t.st.warm.AsItIs(ctx, id, func(cold bool) error {
 		if err := t.Rows.Export(ctx, before, id, to); err != nil || !cold {
 			return err

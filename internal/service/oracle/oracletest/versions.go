@@ -18,42 +18,18 @@ func testVersions(t *testing.T, st Store) {
 		r := Say(t, st, s.ID, text, oracle.Interrupt).Run
 		return r.MessageID, Answer(t, st, r, "on "+text).ID
 	}
-	again := func(message, text string, kind oracle.VersionKind) (human string, now oracle.Session) {
-		t.Helper()
-		asked, err := st.Asked(t.Context(), Owner, s.ID, message)
-		must(t, err)
-		q := asked.Request
-		if q.Version = (&oracle.VersionOf{Root: asked.Root, Kind: kind}); text != "" {
-			q.Message = text
-		}
-		begun, err := ask(t, st, s.ID, q, oracle.Interrupt, oracle.NewID(), false)
-		must(t, err)
-		Answer(t, st, begun.Run, "again on "+q.Message)
-		return begun.Run.MessageID, begun.Session
-	}
-	expect := func(what string, want ...string) {
-		t.Helper()
-		list, err := st.Messages(ctx, Owner, s.ID, 0)
-		must(t, err)
-		var got []string
-		for _, m := range list {
-			got = append(got, m.Content)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s:\n got %q\nwant %q", what, got, want)
-		}
-	}
+	expect := func(what string, want ...string) { t.Helper(); expectShown(t, st, s.ID, what, want...) }
 	choose := func(message string) { t.Helper(); must(t, st.Choose(ctx, Owner, s.ID, message)) }
 	a, _ := turn("a")
 	b, answerB := turn("b")
 	c, answerC := turn("c")
 	must(t, st.SetSummary(ctx, s.ID, "about a and b", 3))
-	_, session := again(oracle.LastTurn, "", oracle.Regenerated)
+	_, session := askAnew(t, st, s.ID, oracle.LastTurn, "", oracle.Regenerated)
 	expect("the last again", "a", "on a", "b", "on b", "c", "again on c")
 	if session.Branch != 1 || session.SummaryThrough != 3 {
 		t.Errorf("a summary of what is still shown was forgotten: %+v", session)
 	}
-	edited, session := again(answerB, "B", oracle.Edited)
+	edited, session := askAnew(t, st, s.ID, answerB, "B", oracle.Edited)
 	expect("another question in the middle", "a", "on a", "B", "again on B")
 	if session.Branch != 2 || session.Summary != "" || session.SummaryThrough != 0 {
 		t.Errorf("a summary of what is not shown any more was kept: %+v", session)
@@ -91,24 +67,59 @@ func testVersions(t *testing.T, st Store) {
 	}
 	choose(edited)
 	expect("and forth", "a", "on a", "B", "again on B", "d", "on d")
-	versions, err := st.Versions(ctx, Owner, s.ID, 3)
+	testVersionLists(t, st, s.ID, a, b, c, edited)
+	testVersionsRefused(t, st, s, b)
+	_, err = st.DeleteSession(ctx, Owner, s.ID)
+	must(t, err)
+}
+
+// askAnew asks a turn again and answers it.
+func askAnew(t *testing.T, st Store, session, message, text string, kind oracle.VersionKind) (human string, now oracle.Session) {
+	t.Helper()
+	asked, err := st.Asked(t.Context(), Owner, session, message)
+	must(t, err)
+	q := asked.Request
+	if q.Version = (&oracle.VersionOf{Root: asked.Root, Kind: kind}); text != "" {
+		q.Message = text
+	}
+	begun, err := ask(t, st, session, q, oracle.Interrupt, oracle.NewID(), false)
+	must(t, err)
+	Answer(t, st, begun.Run, "again on "+q.Message)
+	return begun.Run.MessageID, begun.Session
+}
+
+func expectShown(t *testing.T, st Store, session, what string, want ...string) {
+	t.Helper()
+	list, err := st.Messages(t.Context(), Owner, session, 0)
+	must(t, err)
+	var got []string
+	for _, m := range list {
+		got = append(got, m.Content)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+// testVersionLists looks at the versions of turns a, b and c, of which b was edited.
+func testVersionLists(t *testing.T, st Store, session, a, b, c, edited string) {
+	t.Helper()
+	ctx := t.Context()
+	versions, err := st.Versions(ctx, Owner, session, 3)
 	if err != nil || len(versions) != 2 || versions[0].MessageID != b || versions[1].MessageID != edited ||
 		versions[0].Chosen || !versions[1].Chosen ||
 		versions[1].Kind != oracle.Edited || versions[0].Kind != oracle.Original || versions[1].Content != "B" {
 		t.Errorf("versions: %+v %v", versions, err)
 	}
-	if versions, err = st.Versions(ctx, Owner, s.ID, 0); err != nil || len(versions) != 4 {
+	if versions, err = st.Versions(ctx, Owner, session, 0); err != nil || len(versions) != 4 {
 		t.Errorf("all that have several: %+v %v", versions, err)
 	}
-	if versions, err = st.Versions(ctx, Owner, s.ID, 1); err != nil || len(versions) != 1 || versions[0].MessageID != a {
+	if versions, err = st.Versions(ctx, Owner, session, 1); err != nil || len(versions) != 1 || versions[0].MessageID != a {
 		t.Errorf("the only one: %+v %v", versions, err)
 	}
-	if list, err := st.Turn(ctx, Owner, s.ID, 5); err != nil || len(list) != 2 || list[0].ID != c {
+	if list, err := st.Turn(ctx, Owner, session, 5); err != nil || len(list) != 2 || list[0].ID != c {
 		t.Errorf("a turn that is not shown: %+v %v", list, err)
 	}
-	testVersionsRefused(t, st, s, b)
-	_, err = st.DeleteSession(ctx, Owner, s.ID)
-	must(t, err)
 }
 
 func testVersionsRefused(t *testing.T, st Store, s oracle.Session, message string) {

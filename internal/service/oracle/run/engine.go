@@ -85,18 +85,18 @@ const flushEvery = 10 * time.Millisecond
 
 // Config tunes an Engine. The zero value is what production uses.
 type Config struct {
-	Node        string
-	LeaseTTL    time.Duration // 6s
-	Retention   time.Duration // 24h: how long frames of ended runs are kept
-	Lingering   time.Duration // 60s: how long after its end a run is read with the token that began it
-	MaxRun      time.Duration // 15m
-	MaxQueue    int           // 16 messages behind a live run
-	MaxAttempts int           // 3
-	Drain       time.Duration // 5s: how long a stopping node lets its runs finish
-	Patience    time.Duration // 24h: how long a call waits for a person
-	Delegation  time.Duration // 10m: how long it waits for a delegation, for which the person is there
-	Measures    oracle.Measures
-	Logger      *slog.Logger
+	Node         string
+	LeaseTTL     time.Duration // 6s
+	Retention    time.Duration // 24h: how long frames of ended runs are kept
+	Lingering    time.Duration // 60s: how long after its end a run is read with the token that began it
+	MaxRun       time.Duration // 15m
+	MaxQueue     int           // 16 messages behind a live run
+	MaxAttempts  int           // 3
+	Drain        time.Duration // 5s: how long a stopping node lets its runs finish
+	ApprovalTime time.Duration // 24h: how long a call waits for a person
+	Delegation   time.Duration // 10m: how long it waits for a delegation, for which the person is there
+	Measures     oracle.Measures
+	Logger       *slog.Logger
 	// Ended, when set, is told of each run that this node ended, also while it
 	// waited or because its session was deleted, after readers could see its end.
 	Ended func(ctx context.Context, r oracle.Run, result Result)
@@ -109,8 +109,8 @@ func (c Config) withDefaults() Config {
 	c.Retention = cmp.Or(c.Retention, 24*time.Hour)
 	c.Lingering = cmp.Or(c.Lingering, time.Minute)
 	c.MaxRun = cmp.Or(c.MaxRun, 15*time.Minute)
-	c.Patience = cmp.Or(c.Patience, 24*time.Hour)
-	c.Delegation = min(c.Patience, cmp.Or(c.Delegation, 10*time.Minute))
+	c.ApprovalTime = cmp.Or(c.ApprovalTime, 24*time.Hour)
+	c.Delegation = min(c.ApprovalTime, cmp.Or(c.Delegation, 10*time.Minute))
 	c.Drain = cmp.Or(c.Drain, 5*time.Second)
 	c.MaxQueue = cmp.Or(c.MaxQueue, 16)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 3)

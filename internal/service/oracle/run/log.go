@@ -240,11 +240,7 @@ func (l *Log) fail(err error) {
 	close(l.changed)
 	l.changed = make(chan struct{})
 	l.mu.Unlock()
-	if errors.Is(err, ErrLost) {
-		l.stop(ErrLost)
-	} else {
-		l.stop(err)
-	}
+	l.stop(err)
 }
 
 // retryFor is how long a write of a run is tried before the run is given up.

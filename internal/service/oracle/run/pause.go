@@ -20,7 +20,7 @@ func (e *Engine) pause(log *Log, r oracle.Run, result Result) error {
 	if err != nil {
 		return fmt.Errorf("encode checkpoint: %w", err)
 	}
-	now, limit := time.Now(), e.cfg.Patience
+	now, limit := time.Now(), e.cfg.ApprovalTime
 	asked := slices.Clone(result.Approvals)
 	if !slices.ContainsFunc(asked, func(a oracle.Approval) bool { return a.Reason != oracle.AsksDelegation }) {
 		limit = e.cfg.Delegation

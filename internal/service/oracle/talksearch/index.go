@@ -37,7 +37,7 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Now: s.now,
 		Sweep: func(ctx context.Context) error { return s.shelf.SweepDead(ctx, s.store.IndexShelf(), s.now()) },
 		Failed: func(err error) {
-			s.log.Warn("index conversations", slog.String("event", "talks.index_failed"), slog.Any("error", err))
+			s.log.Warn("conversations could not be indexed", slog.String("event", "talks.index_failed"), slog.Any("error", err))
 		},
 	}.Run(ctx)
 }

@@ -208,7 +208,7 @@ func TestAnApprovalExpires(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
 	p := scripted.Sequence(calls("send", send), scripted.Text("It was not sent."))
-	n := oracletest.Start(t, p, with(d), func(dp *oraclekit.Deps) { dp.Run.Patience = time.Millisecond })
+	n := oracletest.Start(t, p, with(d), func(dp *oraclekit.Deps) { dp.Run.ApprovalTime = time.Millisecond })
 	alice := n.As(t, identitytest.Alice)
 	frames := alice.Say(alice.Session(), "send") // goes on by itself
 	last := lastTurn(p)

@@ -138,7 +138,7 @@ func TestAQuestionExpires(t *testing.T) {
 	t.Parallel()
 	i := &inn{free: true}
 	p := scripted.Sequence(calls("book", `{}`), scripted.Text("Ask again."))
-	n := oracletest.Start(t, p, with(i), func(d *oraclekit.Deps) { d.Run.Patience = time.Millisecond })
+	n := oracletest.Start(t, p, with(i), func(d *oraclekit.Deps) { d.Run.ApprovalTime = time.Millisecond })
 	alice := n.As(t, identitytest.Alice)
 	if text := oracletest.Text(t, alice.Say(alice.Session(), "book a room")); text != "Ask again." {
 		t.Errorf("answer: %q", text)

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -155,7 +156,7 @@ var _ plugin.Emitter = emitter{}
 func (e emitter) ToolCall(ctx context.Context, ev plugin.ToolCallEvent) error {
 	p := oracle.ToolCallPayload{
 		Address: e.t.to, ToolName: ev.ToolName, Args: oracle.WithToolName(ev.Args, ev.ToolName), Status: ev.Status,
-		EventID: orNew(ev.EventID), Error: ev.Error,
+		EventID: cmp.Or(ev.EventID, oracle.NewID()), Error: ev.Error,
 	}
 	if ev.Output != "" {
 		p.Output = &ev.Output
@@ -167,7 +168,7 @@ func (e emitter) ToolCall(ctx context.Context, ev plugin.ToolCallEvent) error {
 // RenderComponent asks pages to show a component.
 func (e emitter) RenderComponent(ctx context.Context, ev plugin.RenderComponentEvent) error {
 	e.t.render(ctx, oracle.RenderComponentPayload{
-		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status, EventID: orNew(ev.EventID),
+		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status, EventID: cmp.Or(ev.EventID, oracle.NewID()),
 	})
 	return nil
 }
@@ -195,11 +196,4 @@ func (t *turn) route(ctx context.Context, step string) {
 	p := oracle.RouterUpdate{Address: t.to, Step: step, RunID: t.run.ID}
 	t.emit(oracle.FrameRouterUpdate, p)
 	t.publish(ctx, oracle.EventRouterUpdate, p)
-}
-
-func orNew(id string) string {
-	if id == "" {
-		return oracle.NewID()
-	}
-	return id
 }

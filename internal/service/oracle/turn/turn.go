@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf16"
@@ -546,7 +547,7 @@ func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) 
 	if json.Unmarshal(r.Checkpoint, &state) == nil && len(state.Steps) > 0 {
 		kept := state.Text()
 		steps := state.Steps
-		if rest, ok := cutPrefix(text, kept); ok && rest != "" {
+		if rest, ok := strings.CutPrefix(text, kept); ok && rest != "" {
 			steps = append(steps, agent.Step{Text: rest})
 		}
 		t := &turn{through: passing} // nobody knows behind which beginning it was said
@@ -563,13 +564,6 @@ func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) 
 
 // interrupted is what the user is told of a turn whose nodes died too often.
 const interrupted = "The server stopped again and again while it answered. Please try again."
-
-func cutPrefix(s, prefix string) (string, bool) {
-	if len(s) >= len(prefix) && s[:len(prefix)] == prefix {
-		return s[len(prefix):], true
-	}
-	return "", false
-}
 
 // TextOf returns the text that a reader of frames shows: what was said, cut
 // back where an attempt began anew.

@@ -206,12 +206,12 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 		vary = varyGated
 	}
 	header["Vary"] = append(slices.Clip(vary), header["Vary"]...)
-	body, lines := a.Body, query.Lines{}
+	body, lines := a.Body, query.Headers{}
 	if e := a.Entry; e != nil {
-		lines = e.Lines
+		lines = e.Headers
 		if httpserver.AcceptsEncoding(r.Header, "gzip") {
 			if packed := e.Gzip(); packed != nil {
-				body, lines = packed, e.PackedLines
+				body, lines = packed, e.PackedHeaders
 				header["Content-Encoding"] = gzipped
 			}
 		}

@@ -21,8 +21,8 @@ var (
 	ErrTooLarge  = errors.New("reply too large")
 )
 
-// slot remembers where a field of the message at hand was seen.
-type slot struct {
+// span remembers where a field of the message at hand was seen.
+type span struct {
 	first      int32 // start of the first occurrence, at its tag
 	start, end int32 // value of the last occurrence
 	count      int32
@@ -32,7 +32,7 @@ type slot struct {
 // and an encoder may be used again: it then allocates nothing.
 type encoder struct {
 	out     []byte
-	slots   []slot
+	spans   []span
 	depth   int
 	limit   int // of len(out)
 	dialect Dialect
@@ -42,7 +42,7 @@ type encoder struct {
 }
 
 func (e *encoder) reset(d Dialect, limit int, lookup func(string) *messagePlan) {
-	e.out, e.slots, e.unknown = e.out[:0], e.slots[:0], nil
+	e.out, e.spans, e.unknown = e.out[:0], e.spans[:0], nil
 	e.depth, e.limit, e.dialect, e.lookup, e.long = 0, limit, d, lookup, false
 }
 
@@ -53,7 +53,7 @@ func (e *encoder) reply(dst []byte, write func(*encoder) error) ([]byte, error) 
 	err := write(e)
 	if errors.Is(err, errDisorder) {
 		e.long, e.depth = true, 0
-		e.out, e.slots, e.unknown = e.out[:len(dst)], e.slots[:0], nil
+		e.out, e.spans, e.unknown = e.out[:len(dst)], e.spans[:0], nil
 		err = write(e)
 	}
 	if err == nil && len(e.out) > e.limit {
@@ -100,7 +100,7 @@ func (e *encoder) members(p *messagePlan, data []byte) error {
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		s := e.slots[base+i]
+		s := e.spans[base+i]
 		if s.count == 0 && f.absent == "" {
 			continue
 		}
@@ -109,19 +109,19 @@ func (e *encoder) members(p *messagePlan, data []byte) error {
 			return err
 		}
 	}
-	e.slots = e.slots[:base]
+	e.spans = e.spans[:base]
 	return nil
 }
 
-// locate finds the fields of a message, and returns the index of its first slot.
+// locate finds the fields of a message, and returns the index of its first span.
 func (e *encoder) locate(p *messagePlan, data []byte) (int, error) {
 	if len(data) > math.MaxInt32 {
 		return 0, ErrTooLarge
 	}
-	base, n := len(e.slots), len(p.fields)
-	e.slots = slices.Grow(e.slots, n)[:base+n]
-	slots := e.slots[base:]
-	clear(slots)
+	base, n := len(e.spans), len(p.fields)
+	e.spans = slices.Grow(e.spans, n)[:base+n]
+	spans := e.spans[base:]
+	clear(spans)
 	for off := 0; off < len(data); {
 		tag := off
 		num, typ, size := consumeTag(data[off:])
@@ -141,11 +141,11 @@ func (e *encoder) locate(p *messagePlan, data []byte) (int, error) {
 		if o := p.fields[i].oneof; o >= 0 {
 			for _, other := range p.oneofs[o] {
 				if int(other) != i {
-					slots[other] = slot{}
+					spans[other] = span{}
 				}
 			}
 		}
-		s := &slots[i]
+		s := &spans[i]
 		if s.count == 0 {
 			s.first = int32(tag)
 		}
@@ -213,7 +213,7 @@ func (e *encoder) only(p *messagePlan, field int, data []byte) error {
 	if err != nil {
 		return err
 	}
-	s := e.slots[base+field]
+	s := e.spans[base+field]
 	if s.count == 0 && p.fields[field].absent == "" {
 		e.out = append(e.out, "null"...)
 		return nil
@@ -221,7 +221,7 @@ func (e *encoder) only(p *messagePlan, field int, data []byte) error {
 	return e.field(&p.fields[field], data, s)
 }
 
-func (e *encoder) field(f *fieldPlan, data []byte, s slot) error {
+func (e *encoder) field(f *fieldPlan, data []byte, s span) error {
 	switch {
 	case s.count == 0:
 		e.out = append(e.out, f.absent...)
@@ -324,12 +324,12 @@ func (e *encoder) mapField(f *fieldPlan, data []byte) error {
 		if err != nil {
 			return err
 		}
-		if s := e.slots[base]; s.count == 0 {
+		if s := e.spans[base]; s.count == 0 {
 			e.out = append(e.out, key.kind.zero(e.dialect)...)
 		} else if err := e.value(key, data[start:end][s.start:s.end]); err != nil {
 			return err
 		}
-		e.slots = e.slots[:base]
+		e.spans = e.spans[:base]
 		entries = append(entries, mapEntry{string(e.out[mark:]), data[start:end]})
 		e.out = e.out[:mark]
 	}
@@ -363,7 +363,7 @@ func (e *encoder) mapValue(p *messagePlan, val *fieldPlan, data []byte) error {
 	if err != nil {
 		return err
 	}
-	s := e.slots[base+1]
+	s := e.spans[base+1]
 	switch {
 	case s.count > 0:
 		err = e.field(val, data, s)
@@ -374,7 +374,7 @@ func (e *encoder) mapValue(p *messagePlan, val *fieldPlan, data []byte) error {
 	default:
 		e.out = append(e.out, val.kind.zero(e.dialect)...)
 	}
-	e.slots = e.slots[:base]
+	e.spans = e.spans[:base]
 	return err
 }
 

@@ -107,12 +107,12 @@ func (e *encoder) wellKnown(p *messagePlan, data []byte) error {
 	if err != nil {
 		return err
 	}
-	slots := e.slots[base:]
+	spans := e.spans[base:]
 	switch p.known {
 	case Timestamp, Duration:
 		var parts [2]int64
 		for i := range parts {
-			if s := slots[i]; s.count > 0 {
+			if s := spans[i]; s.count > 0 {
 				v, _ := protowire.ConsumeVarint(data[s.start:s.end])
 				parts[i] = int64(v) //nolint:gosec // two's complement
 			}
@@ -127,17 +127,17 @@ func (e *encoder) wellKnown(p *messagePlan, data []byte) error {
 		e.fieldMask(p, data)
 	case Struct, List:
 		// The only field stands for the whole.
-		err = e.field(&p.fields[0], data, slots[0])
+		err = e.field(&p.fields[0], data, spans[0])
 	case Wrapper:
-		if f := &p.fields[0]; slots[0].count > 0 {
-			err = e.value(f, data[slots[0].start:slots[0].end])
+		if f := &p.fields[0]; spans[0].count > 0 {
+			err = e.value(f, data[spans[0].start:spans[0].end])
 		} else {
 			e.out = append(e.out, f.kind.zero(Plain)...)
 		}
 	default:
 		err = e.dynamicValue(p, data, base)
 	}
-	e.slots = e.slots[:base]
+	e.spans = e.spans[:base]
 	return err
 }
 
@@ -164,7 +164,7 @@ func leadingVarint(data []byte, field byte) (v int64, rest []byte) {
 // dynamicValue writes google.protobuf.Value; one without a kind is null.
 func (e *encoder) dynamicValue(p *messagePlan, data []byte, base int) error {
 	for i := range p.fields {
-		s := e.slots[base+i]
+		s := e.spans[base+i]
 		if s.count == 0 {
 			continue
 		}
@@ -311,13 +311,13 @@ func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
 		return err
 	}
 	var url, value []byte
-	if s := e.slots[base]; s.count > 0 {
+	if s := e.spans[base]; s.count > 0 {
 		url = data[s.start:s.end]
 	}
-	if s := e.slots[base+1]; s.count > 0 {
+	if s := e.spans[base+1]; s.count > 0 {
 		value = data[s.start:s.end]
 	}
-	e.slots = e.slots[:base]
+	e.spans = e.spans[:base]
 	if len(url) == 0 && len(value) == 0 {
 		e.out = append(e.out, "{}"...)
 		return nil

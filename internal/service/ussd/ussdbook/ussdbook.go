@@ -7,6 +7,8 @@
 // beginning, and that a Shelf has every menu stored before a session names it, so
 // that any node can continue the session. It refuses texts in which a code has two
 // menus or none is for the others.
+//
+// Decision: ADR 0234.
 package ussdbook
 
 import (

@@ -4,6 +4,8 @@
 // What it promises. A code is good for one account, one purpose and one issuer, until
 // it expires. What it refuses. The code itself is kept nowhere: a keyed hash stands for
 // it. How often it may be guessed is decided in package ussd, where PINs are too.
+//
+// Decision: ADR 0194.
 package ussdcode
 
 import (

@@ -10,4 +10,6 @@
 // What it refuses. Dialects whose rules need code stay code (ussdhttp): several
 // paths, numbers for sessions that have none. It speaks no HTTP itself: ussdhttp
 // and the recorder of the command line give it what came.
+//
+// Decision: ADR 0049.
 package ussddialect

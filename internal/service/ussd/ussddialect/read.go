@@ -44,7 +44,7 @@ const (
 	maxDepth  = 8
 )
 
-const ruleOnce = "must be there, once"
+const ruleOnce = "is required exactly once"
 
 // Read takes a request apart. The call is usable for an answer also when there is
 // an error, which is an ussd.InvalidError.

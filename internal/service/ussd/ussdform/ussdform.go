@@ -5,6 +5,8 @@
 // It promises that a value is of its field's type, in one spelling, and that no
 // cell of an export is a formula to a spreadsheet. It refuses a submission whose
 // sender did not agree where the form asks for it: nothing of that is kept.
+//
+// Decision: ADR 0212.
 package ussdform
 
 import (

@@ -5,6 +5,8 @@
 // only in the ways that its entry names: all of them must hold. What is compared
 // with a secret takes the same time whatever it is. What it refuses. An entry that
 // checks nothing, and secrets inside the list: they are in files.
+//
+// Decision: ADR 0211.
 package ussdgate
 
 import (

@@ -4,6 +4,8 @@
 // It promises that an answer is read whole or not at all: a JSON object whose members
 // are texts, numbers or truth values, each once, each no longer than its variable
 // shows. It refuses to cut: half a price is a wrong price.
+//
+// Decision: ADR 0235.
 package ussdhook
 
 import (

@@ -62,7 +62,7 @@ func readSession(r *http.Request) (ussd.Request, error) {
 	}
 	for i, value := range []*string{in.SessionID, in.ServiceCode, in.PhoneNumber, in.Text} {
 		if value == nil {
-			return ussd.Request{}, &ussd.InvalidError{Field: members[i], Rule: "must be there, once"}
+			return ussd.Request{}, &ussd.InvalidError{Field: members[i], Rule: "is required exactly once"}
 		}
 	}
 	return ussd.Request{SessionID: *in.SessionID, ServiceCode: *in.ServiceCode, Phone: *in.PhoneNumber, Text: *in.Text},

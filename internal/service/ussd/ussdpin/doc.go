@@ -9,4 +9,6 @@
 // PINs are answered before a lock, and only answered ones lock.
 //
 // What it refuses. It stores nothing: the rows of attempts are the store's.
+//
+// Decision: ADR 0048.
 package ussdpin

@@ -13,6 +13,8 @@
 // forged: a message asks in a conversation of the number, and not in that of an
 // account. Texts are sealed while they wait and forgotten afterwards; no number
 // reaches a log.
+//
+// Decision: ADR 0237.
 package ussdsms
 
 import (

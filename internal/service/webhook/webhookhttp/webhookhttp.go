@@ -150,7 +150,7 @@ func Surface(d Deps) httpserver.Surface {
 	return httpserver.Surface{
 		Name: "webhooks", CORS: d.CORS, Authenticate: d.Authenticate, Prefixes: []string{"/api/webhooks"},
 		Doc: "Requests to your own program when something happens to what is yours, by Standard Webhooks. They need an invocation, as the " +
-			"oracle does; a delegation alone does not do.",
+			"oracle does; a delegation alone is not enough.",
 		Routes: []httpserver.Route{
 			route(http.MethodGet, "", "Your webhooks", "The oldest first, without their secrets.", nil, http.StatusOK, EndpointList{}, a.list),
 			route(http.MethodPost, "", "Make a webhook", "The url is https and public. events names events, groups such as file.*, or *. The secret is shown this once. At most 10.",
@@ -181,7 +181,7 @@ func owned(next func(http.ResponseWriter, *http.Request, string) error) httpserv
 		case !ok:
 			return fault.New(fault.Unauthenticated, identity.TextMissingInvocation)
 		case p.Kind != identity.ByInvocation:
-			return fault.New(fault.Forbidden, "Webhooks need an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+			return fault.New(fault.Forbidden, "Webhooks need an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
 		case p.CIDs != nil:
 			return fault.New(fault.Forbidden, "The token is for some content only.").WithCode("token_is_narrow")
 		}

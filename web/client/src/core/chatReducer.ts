@@ -72,7 +72,7 @@ export type ChatAction =
 
 type Of<Type extends ChatAction["type"]> = Extract<ChatAction, { type: Type }>;
 
-/** The chat after something happened: pure, and the same object when nothing of it changed. */
+/** The chat after something happened: pure, and the same object when nothing of it changed. ADR 0241. */
 export function reduce(model: ChatModel, action: ChatAction): ChatModel {
   const { conversation } = model;
   switch (action.type) {

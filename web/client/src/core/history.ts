@@ -13,6 +13,7 @@ import type {
  * message keeps its identity unless the history says something else of it, so
  * that nothing is drawn anew: also one that came by a stream, under an id of the
  * page's own (shownAs).
+ * Decision: ADR 0050.
  */
 export function settle(
   page: StoredMessage[],

@@ -1,5 +1,6 @@
 /**
  * Conversations with oracles without React: for pages of any framework, or of none.
+ * Decision: ADR 0271.
  *
  * @packageDocumentation
  */

@@ -62,6 +62,7 @@ export class SessionApi {
         ? `/messages/${encodeURIComponent(this.#sessionId)}`
         : this.#message(messageId, "versions");
     // By these ids oracles know a message that the browser itself sends again.
+    // The oracle takes a repeated message under this name as the same one: ADR 0120.
     const id = `once-${randomId()}`;
     return sendTurn(this.#api, this.#sessionId, path, id, body, handlers, signal);
   }

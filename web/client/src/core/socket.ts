@@ -4,6 +4,7 @@ import { openLine, type Connect, type Line } from "./line";
 import { Cell } from "./observable";
 import type { CallResult } from "./tools";
 
+// Pages speak Socket.IO without its library: ADR 0220.
 export interface SocketHost {
   /** Runs a browser tool or an action on this page. */
   call(kind: "tool" | "action", name: string, args: unknown): Promise<CallResult>;

@@ -1,6 +1,6 @@
 /**
  * A signer in the box: a key in the browser, or one that you have, and the tokens
- * that it signs.
+ * that it signs. Decision: ADR 0240.
  *
  * @packageDocumentation
  */

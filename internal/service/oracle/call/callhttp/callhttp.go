@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -58,7 +59,7 @@ func Surface(d Deps) httpserver.Surface {
 	unknown := httpserver.Reply{Status: 404, Body: ErrorBody{}, Doc: "No such call, or session, of yours."}
 	routes := []httpserver.Route{
 		{
-			Method: "POST", Pattern: "/calls", Summary: "Make a call", Tags: tags, Body: CreateBody{}, MaxBody: maxBody, Handler: a.create,
+			Method: "POST", Pattern: "/calls", Summary: "Make a call", Tags: tags, Body: CreateBody{}, MaxBody: maxBody, Handler: identityhttp.Caller(a.create),
 			Example: map[string]any{"callType": "audio", "sessionId": "example-session"},
 			Doc:     "The call is pending until media flows. Its offer, answer and addresses go over the session's socket: see docs/guides/calls.md.",
 			Replies: []httpserver.Reply{
@@ -70,7 +71,7 @@ func Surface(d Deps) httpserver.Surface {
 			},
 		},
 		{
-			Method: "GET", Pattern: "/calls", Summary: "The calls of a session", Tags: tags, Handler: a.list,
+			Method: "GET", Pattern: "/calls", Summary: "The calls of a session", Tags: tags, Handler: identityhttp.Caller(a.list),
 			Doc:     "Without sessionId: your calls that have not ended, of all sessions. A page can go on with one of them: see docs/guides/calls.md.",
 			Params:  []httpserver.Param{{Name: "sessionId", In: "query"}},
 			Replies: []httpserver.Reply{{Status: 200, Body: List{}}, bad, unknown},
@@ -82,12 +83,12 @@ func Surface(d Deps) httpserver.Surface {
 			Replies: []httpserver.Reply{{Status: 200, Body: SpeechBody{}}},
 		},
 		{
-			Method: "GET", Pattern: "/calls/{callId}", Summary: "Read a call", Tags: tags, Params: []httpserver.Param{id}, Handler: a.get,
+			Method: "GET", Pattern: "/calls/{callId}", Summary: "Read a call", Tags: tags, Params: []httpserver.Param{id}, Handler: identityhttp.Caller(a.get),
 			Replies: []httpserver.Reply{{Status: 200, Body: Body{}}, unknown},
 		},
 		{
 			Method: "PATCH", Pattern: "/calls/{callId}", Summary: "Move a call on", Tags: tags, Params: []httpserver.Param{id},
-			Body: PatchBody{}, MaxBody: maxBody, Handler: a.patch,
+			Body: PatchBody{}, MaxBody: maxBody, Handler: identityhttp.Caller(a.patch),
 			Doc: "From pending to active to ended, and not back. Repeating the last step changes nothing.",
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: Body{}},
@@ -195,14 +196,6 @@ func bodyOf(v call.View) Body {
 	return b
 }
 
-func caller(r *http.Request) (identity.Principal, error) {
-	p, ok := identity.FromContext(r.Context())
-	if !ok {
-		return p, fault.New(fault.Unauthenticated, identity.TextMissing)
-	}
-	return p, nil
-}
-
 // invalid is a list of things that are wrong with a request.
 func invalid(list []string) error {
 	return fault.New(fault.Invalid, strings.Join(list, "; ")).WithField("message", list)
@@ -235,11 +228,7 @@ func (b CreateBody) problems() []string {
 	return list
 }
 
-func (a *api) create(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) create(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	if draining := httpserver.Draining(r.Context()); draining != nil {
 		a.drain.Do(func() { go a.drainWith(draining) }) //nolint:contextcheck // it waits for longer than the request
 	}
@@ -274,11 +263,7 @@ func (a *api) drainWith(draining <-chan struct{}) {
 	a.deps.Calls.DrainWithin(drainTime)
 }
 
-func (a *api) list(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) list(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	all, err := a.deps.Calls.Calls(r.Context(), who.DID, r.URL.Query().Get("sessionId"))
 	if err != nil {
 		return err
@@ -290,11 +275,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) get(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) get(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	v, err := a.deps.Calls.Call(r.Context(), who.DID, r.PathValue("callId"))
 	if err != nil {
 		return err
@@ -342,11 +323,7 @@ func (b PatchBody) problems() []string {
 	return list
 }
 
-func (a *api) patch(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a *api) patch(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
 	var body PatchBody
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
 		return err

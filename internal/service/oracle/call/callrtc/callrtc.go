@@ -7,6 +7,8 @@
 // and G.711 to pages that have nothing else. It refuses offers that are too
 // large or odd before the library sees them, and survives packets on which a
 // decoder gives up.
+//
+// Decision: ADR 0060.
 package callrtc
 
 import (

@@ -7,6 +7,8 @@
 // says that it may help. Several are asked in their order (see Services). Sound is
 // spoken as it comes. The key goes to the configured host alone, and neither it nor
 // what was said is in an error.
+//
+// Decision: ADR 0063.
 package callspeech
 
 import (
@@ -160,8 +162,8 @@ func (s *Service) BaseURL() string { return s.cfg.BaseURL }
 // HasKey reports whether it is asked with a key.
 func (s *Service) HasKey() bool { return s.cfg.Key != "" }
 
-// Patience is how long a transcription may take, or a sound to begin.
-func (s *Service) Patience() time.Duration { return s.cfg.First }
+// Timeout is how long a transcription may take, or a sound to begin.
+func (s *Service) Timeout() time.Duration { return s.cfg.First }
 
 // Silent reports whether a service took too long.
 func Silent(err error) bool { return errors.Is(err, errSilent) }

@@ -23,9 +23,9 @@ import (
 const (
 	// realtime is the route of OpenAI's Realtime API.
 	realtime = "/realtime"
-	// streamPatience is how long a text may take, at most: the sound can still be
+	// streamTimeout is how long a text may take, at most: the sound can still be
 	// asked about as a whole.
-	streamPatience = 5 * time.Second
+	streamTimeout = 5 * time.Second
 	// streamPiece is how much sound is sent at once.
 	streamPiece = pcmRate / 10
 	// maxUnsent is how many pieces wait for a connection that is slow.
@@ -285,7 +285,7 @@ func (st *stream) Understand() calllisten.Text {
 	}
 	asked := time.Now()
 	return func(ctx context.Context) (string, error) {
-		late := time.NewTimer(time.Until(asked.Add(min(st.service.cfg.First, streamPatience))))
+		late := time.NewTimer(time.Until(asked.Add(min(st.service.cfg.First, streamTimeout))))
 		defer late.Stop()
 		select {
 		case <-p.done:

@@ -1,6 +1,6 @@
 // Package calltext is what calls do with words: it cuts a growing answer into pieces
 // that can be spoken (Sentences), leaves out what does not sound (Spoken), keeps account
-// of what was heard of it (Told), and tells by the end of a text whether more of it will
+// of what was heard of it (Progress), and tells by the end of a text whether more of it will
 // come (SilenceAfter). It knows nothing of sound or of speech services.
 package calltext
 

@@ -256,9 +256,9 @@ func speechProblem(err error, s *callspeech.Service, half string) *trouble.Troub
 	}
 	switch code := f.Status; {
 	case callspeech.Silent(err):
-		return late(s.Patience())
+		return late(s.Timeout())
 	case f.Cause != nil:
-		return unreachable(f.Cause, s.Patience())
+		return unreachable(f.Cause, s.Timeout())
 	case f.Said != "":
 		return trouble.New("health.givesNothing", words.Values{"half": half, "said": f.Said})
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:

@@ -71,16 +71,11 @@ type Client struct {
 
 // New makes a client.
 func New(cfg Config) *Client {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	set(&cfg.Connect, 30*time.Second)
-	set(&cfg.FirstChunk, 300*time.Second)
-	set(&cfg.Queue, max(10*time.Minute, cfg.FirstChunk))
-	set(&cfg.Idle, 120*time.Second)
-	set(&cfg.Backoff, 500*time.Millisecond)
+	cfg.Connect = cmp.Or(cfg.Connect, 30*time.Second)
+	cfg.FirstChunk = cmp.Or(cfg.FirstChunk, 300*time.Second)
+	cfg.Queue = cmp.Or(cfg.Queue, max(10*time.Minute, cfg.FirstChunk))
+	cfg.Idle = cmp.Or(cfg.Idle, 120*time.Second)
+	cfg.Backoff = cmp.Or(cfg.Backoff, 500*time.Millisecond)
 	cfg.Retries = cmp.Or(cfg.Retries, 2)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -217,7 +217,7 @@ func caller(r *http.Request) (string, error) {
 	case !ok:
 		return "", fault.New(fault.Unauthenticated, identity.TextMissing)
 	case !p.InPerson():
-		return "", fault.New(fault.Forbidden, "Keys need an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+		return "", fault.New(fault.Forbidden, "Keys need an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
 	}
 	return p.DID, nil
 }

@@ -83,7 +83,7 @@ func callerDID(r *http.Request) (string, error) {
 	case !ok:
 		return "", fault.New(fault.Unauthenticated, identity.TextMissing)
 	case !p.InPerson():
-		return "", fault.New(fault.Forbidden, "Telephones need an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+		return "", fault.New(fault.Forbidden, "Telephones need an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
 	}
 	return p.DID, nil
 }

@@ -31,7 +31,7 @@ test("what becomes of speech is said in a sentence", () => {
     isBad: false,
   });
   expect(speechNews({ hearing: "none", voice: "none" })).toEqual({
-    text: "Nothing here understands speech, so you type in the call; it has no voice: read the captions.",
+    text: "No speech recognition is set up, so you type in the call; it has no voice: read the captions.",
     isBad: false,
   });
   expect(speechNews({ hearing: "works", voice: "away" })).toMatchObject({ isBad: true });

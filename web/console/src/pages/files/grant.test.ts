@@ -20,7 +20,7 @@ test("an offer is told in words", () => {
     "It ends after one day, or when it has been read 3 times.",
   ]);
   expect(inWords(files).keeps).toContain(
-    "Other content stays invisible; files with this same content are named.",
+    "Nothing else is visible, except the names of files with identical content.",
   );
   expect(inWords({ ...folder, to: "did:key:z" }).grants).toEqual([
     "The holder of that DID can list and read everything in /Reports, also what you put there later.",

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Told keeps account of how much of an answer was told: which of its pieces sounded
+// Progress keeps account of how much of an answer was told: which of its pieces sounded
 // when, so that an answer that is interrupted can be cut to what was heard of it. Times
 // are counted in samples of the voice. It may be used from several goroutines.
-type Told struct {
+type Progress struct {
 	mu     sync.Mutex
 	text   string
 	found  int // how much of the text has become pieces
@@ -26,18 +26,18 @@ type toldPiece struct {
 }
 
 // Write takes more of the text.
-func (t *Told) Write(text string) {
+func (t *Progress) Write(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text += text
 }
 
 // Begin says that a piece of the text, the next one, sounds from a moment on.
-func (t *Told) Begin(piece string, from int64) { t.add(piece, toldPiece{from: from, to: from}) }
+func (t *Progress) Begin(piece string, from int64) { t.add(piece, toldPiece{from: from, to: from}) }
 
 // Sounds says that the sound of the last piece lasts until a moment at least, and
 // whether it ends there.
-func (t *Told) Sounds(to int64, whole bool) {
+func (t *Progress) Sounds(to int64, whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := len(t.pieces); n > 0 {
@@ -46,9 +46,9 @@ func (t *Told) Sounds(to int64, whole bool) {
 }
 
 // Shown says that the last piece, or another one after it, was only to be read.
-func (t *Told) Shown(piece string) { t.add(piece, toldPiece{shown: true}) }
+func (t *Progress) Shown(piece string) { t.add(piece, toldPiece{shown: true}) }
 
-func (t *Told) add(piece string, p toldPiece) {
+func (t *Progress) add(piece string, p toldPiece) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := len(t.pieces); n > 0 && p.shown {
@@ -69,7 +69,7 @@ func (t *Told) add(piece string, p toldPiece) {
 
 // Heard is the beginning of the text that had been told at a moment: of the piece that
 // sounded then, the words that were over.
-func (t *Told) Heard(at, samplesPerRune int64) string {
+func (t *Progress) Heard(at, samplesPerRune int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	end := 0

@@ -9,22 +9,22 @@ import (
 
 func TestWhatWasToldIsCutToWholeWords(t *testing.T) {
 	t.Parallel()
-	var told Told
-	told.Write("First of all, **no**. ")
-	told.Write("Then the rest\nof it.")
-	told.Begin("First of all, **no**.", 1000)
-	told.Sounds(2000, false)
-	told.Sounds(3100, true)
-	told.Begin("Then the rest", 3100)
-	told.Sounds(4400, true)
-	told.Begin("of it.", 4400)
-	told.Sounds(4500, false) // still coming: 6 letters of 100 samples
+	var progress Progress
+	progress.Write("First of all, **no**. ")
+	progress.Write("Then the rest\nof it.")
+	progress.Begin("First of all, **no**.", 1000)
+	progress.Sounds(2000, false)
+	progress.Sounds(3100, true)
+	progress.Begin("Then the rest", 3100)
+	progress.Sounds(4400, true)
+	progress.Begin("of it.", 4400)
+	progress.Sounds(4500, false) // still coming: 6 letters of 100 samples
 	for at, want := range map[int64]string{
 		0: "", 1000: "", 1400: "", 1600: "First", 2990: "First of all,", 3100: "First of all, **no**.",
 		3450: "First of all, **no**.", 3500: "First of all, **no**. Then", 4400: "First of all, **no**. Then the rest",
 		4590: "First of all, **no**. Then the rest", 4610: "First of all, **no**. Then the rest\nof", 9000: "First of all, **no**. Then the rest\nof it.",
 	} {
-		if got := told.Heard(at, 100); got != want {
+		if got := progress.Heard(at, 100); got != want {
 			t.Errorf("at %d: %q, want %q", at, got, want)
 		}
 	}
@@ -32,17 +32,17 @@ func TestWhatWasToldIsCutToWholeWords(t *testing.T) {
 
 func TestWhatIsOnlyShownWasRead(t *testing.T) {
 	t.Parallel()
-	var told Told
-	told.Write("One. Two. Three. Four.")
-	told.Begin("One.", 0)
-	told.Shown("One.") // its voice failed
-	told.Shown("Two.")
-	told.Begin("Three.", 0)
-	told.Sounds(600, true)
-	if got := told.Heard(0, 100); got != "One. Two." {
+	var progress Progress
+	progress.Write("One. Two. Three. Four.")
+	progress.Begin("One.", 0)
+	progress.Shown("One.") // its voice failed
+	progress.Shown("Two.")
+	progress.Begin("Three.", 0)
+	progress.Sounds(600, true)
+	if got := progress.Heard(0, 100); got != "One. Two." {
 		t.Errorf("%q", got)
 	}
-	var letters Told
+	var letters Progress
 	letters.Write("明日は雨。")
 	letters.Begin("明日は雨。", 0)
 	letters.Sounds(500, true)
@@ -55,24 +55,24 @@ func TestWhatIsOnlyShownWasRead(t *testing.T) {
 func TestWhatWasHeardIsABeginning(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		var told Told
+		var progress Progress
 		var cut Sentences
 		text, at := "", int64(0)
 		pieces := func(list []string) {
 			for _, p := range list {
-				told.Begin(p, at)
+				progress.Begin(p, at)
 				at += rapid.Int64Range(0, 5000).Draw(rt, "length")
-				told.Sounds(at, rapid.Bool().Draw(rt, "whole"))
+				progress.Sounds(at, rapid.Bool().Draw(rt, "whole"))
 			}
 		}
 		for _, more := range rapid.SliceOfN(rapid.StringMatching(`[a-zé。, .\n]{0,40}`), 1, 8).Draw(rt, "texts") {
 			text += more
-			told.Write(more)
+			progress.Write(more)
 			pieces(cut.Add(more))
 		}
 		last := ""
 		for _, moment := range []int64{0, at / 3, at / 2, at, 2 * at} {
-			heard := told.Heard(moment, 100)
+			heard := progress.Heard(moment, 100)
 			if !strings.HasPrefix(text, heard) || len(heard) < len(last) {
 				rt.Fatalf("%q of %q, after %q", heard, text, last)
 			}
