@@ -7,6 +7,7 @@ export class Model {
   static async start(answer) {
     const model = new Model();
     model.asked = [];
+    model.titled = undefined; // a promise that titles wait for
     model.server = createServer(async (request, response) => {
       let body = "";
       for await (const chunk of request) body += chunk;
@@ -17,6 +18,7 @@ export class Model {
       response.writeHead(200, { "content-type": "text/event-stream" });
       const say = (delta, finish = null) =>
         response.write(`data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+      if (titling) await model.titled;
       let calls = 0;
       for await (const part of titling ? ["A title"] : answer(asked)) {
         if (response.destroyed) return;
