@@ -69,8 +69,9 @@ func NewTexts(d TextDeps) (*Texts, error) {
 	s := d.Settings
 	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers, log: d.Log, now: d.Now}
 	incoming := ussdsmshttp.Deps{
-		Gateway: s.Gateway, Secrets: []string{s.Secret.Reveal(), s.SecretOld.Reveal()}, Tokens: []string{s.Key.Reveal(), s.KeyOld.Reveal()},
-		Limiter: d.Limiter,
+		Gateway: s.Gateway, Limiter: d.Limiter,
+		Secrets: []string{s.Secret.Reveal(), s.SecretOld.Reveal()},
+		Tokens:  []string{s.Key.Reveal(), s.KeyOld.Reveal()},
 	}
 	for name, secret := range map[string]config.Secret{"SMS_SECRET": s.Secret, "SMS_SECRET_OLD": s.SecretOld} {
 		if n := len(secret.Reveal()); n > 0 && n < shortestSecret {

@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdform"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -51,7 +52,7 @@ func TestAFormIsKeptOnce(t *testing.T) {
 		svc := ussdtest.Service(t, store, clock.Set, func(c *ussd.Config) { c.Menus = ussdbook.Of(menu) })
 		send := func(id, text string) string {
 			t.Helper()
-			a, err := svc.Handle(t.Context(), ussd.Request{SessionID: id, ServiceCode: "*1#", Phone: "+260971230001", Text: text})
+			a, err := svc.Handle(t.Context(), ussd.Request{SessionID: id, ServiceCode: "*1#", Phone: alice, Text: text})
 			if err != nil {
 				return err.Error()
 			}
@@ -87,12 +88,12 @@ func TestAFormIsKeptOnce(t *testing.T) {
 		if err != nil || string(values) != `[{"field":"name","kind":"text","value":"Ann"},{"field":"acres","kind":"number","value":"12.5"},{"field":"born","kind":"date","value":"1990-02-03"},{"field":"crop","kind":"choice","value":"beans"}]` {
 			t.Errorf("%s %v", values, err)
 		}
-		if one.Phone != "+260971230001" || one.Form != "farm" || one.Language != "en" || one.Menu != menu.Version() ||
+		if one.Phone != alice || one.Form != "farm" || one.Language != "en" || one.Menu != menu.Version() ||
 			!one.At.Equal(clock.Now().Truncate(time.Millisecond)) {
 			t.Errorf("%+v", one)
 		}
 		if len(out.owners) != 1 || out.owners[0] != "did:key:zowner form.submitted" ||
-			strings.Contains(out.bodies[0], "260971230001") || !strings.Contains(out.bodies[0], `"value":"beans"`) {
+			strings.Contains(out.bodies[0], alice[1:]) || !strings.Contains(out.bodies[0], `"value":"beans"`) {
 			t.Errorf("%v %v", out.owners, out.bodies)
 		}
 		// An event that cannot be written keeps the form away too, and the caller
@@ -129,6 +130,24 @@ func TestAFormIsKeptOnce(t *testing.T) {
 		}
 		if was, err := store.DeleteSubmission(t.Context(), "other", found[0].ID); err != nil || was {
 			t.Errorf("%v %v", was, err)
+		}
+		// What a number sent without an account goes with the last account of the number,
+		// whose receipt says that nothing is left of it; what others sent stays.
+		for _, text := range []string{"", "Eve", "Eve*1", "Eve*1*03021990", "Eve*1*03021990*1", "Eve*1*03021990*1*1"} {
+			request := ussd.Request{SessionID: "e", ServiceCode: "*1#", Phone: bob, Text: text}
+			if _, err := svc.Handle(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		account := register(t, ussdtest.NewPhone(ussdtest.Service(t, store, clock.Set), alice, "z"), pin)
+		receipt, err := store.EraseAccount(t.Context(), ussdpeople.Act{
+			At: clock.Now(), Actor: "operator", Act: ussdpeople.ActErase, Account: account,
+		})
+		if err != nil || !receipt.Telephone || receipt.Forms != 1 {
+			t.Errorf("%+v %v", receipt, err)
+		}
+		if left, err := store.Submissions(t.Context(), "farm", "", 10); err != nil || len(left) != 1 || left[0].Phone != bob {
+			t.Errorf("%+v %v", left, err)
 		}
 	})
 }

@@ -228,8 +228,18 @@ func erasePhone(ctx context.Context, tx sqldb.Querier, r *ussdpeople.Receipt, ph
 		return false, nil
 	}
 	var gone int64
-	if err := remove(ctx, tx, &r.Sessions, `DELETE FROM ussd_sessions WHERE phone = $1`, phone); err != nil {
-		return false, err
+	// Forms that were sent without an account are the number's own.
+	for _, d := range []struct {
+		n     *int64
+		query string
+	}{
+		{&r.Sessions, `DELETE FROM ussd_sessions WHERE phone = $1`},
+		{&gone, `DELETE FROM ussd_submission_values WHERE submission IN (SELECT id FROM ussd_submissions WHERE phone = $1 AND account = '')`},
+		{&r.Forms, `DELETE FROM ussd_submissions WHERE phone = $1 AND account = ''`},
+	} {
+		if err := remove(ctx, tx, d.n, d.query, phone); err != nil {
+			return false, err
+		}
 	}
 	// What a number stopped stays stopped: that is a wish of whoever has it.
 	for _, table := range []string{"ussd_phones", "ussd_sms", "ussd_sms_received", "ussd_sms_days"} {

@@ -93,7 +93,8 @@ type api struct{ Deps }
 // Surface returns the routes of gateways.
 func Surface(d Deps) httpserver.Surface {
 	empty := func(text string) bool { return text == "" }
-	d.Secrets, d.Tokens = slices.DeleteFunc(slices.Clone(d.Secrets), empty), slices.DeleteFunc(slices.Clone(d.Tokens), empty)
+	d.Secrets = slices.DeleteFunc(slices.Clone(d.Secrets), empty)
+	d.Tokens = slices.DeleteFunc(slices.Clone(d.Tokens), empty)
 	a := api{d}
 	refusals := []httpserver.Reply{
 		{Status: http.StatusForbidden, Doc: "the caller did not prove to be the gateway"},

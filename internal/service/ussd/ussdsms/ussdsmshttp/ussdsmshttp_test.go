@@ -149,7 +149,9 @@ func TestEitherCredentialCountsWhileItIsChanged(t *testing.T) {
 	tw := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Tokens: []string{"12345", "", "54321"}})
 	form := url.Values{"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}}
 	const path = "/api/sms/twilio/reports"
-	for credential, want := range map[string]int{"12345": http.StatusOK, "54321": http.StatusOK, "": http.StatusForbidden, "1234": http.StatusForbidden} {
+	for credential, want := range map[string]int{
+		"12345": http.StatusOK, "54321": http.StatusOK, "": http.StatusForbidden, "1234": http.StatusForbidden,
+	} {
 		signature := sign(credential, "https://castalia.example"+path, form)
 		if status, _ := tw.post(t, path, form.Encode(), "X-Twilio-Signature", signature); status != want {
 			t.Errorf("token %q: %d", credential, status)
@@ -196,7 +198,8 @@ func TestAfricasTalkingKnowsTheSecret(t *testing.T) {
 	}
 	// Without a secret nobody could prove anything, and without a gateway nobody is there.
 	for name, deps := range map[string]ussdsmshttp.Deps{"no secret": {Gateway: "africastalking"}, "no gateway": {Secrets: []string{"a-word-that-both-know"}}} {
-		if status, _ := newDoor(t, deps).post(t, path+"?secret="+strings.Join(deps.Secrets, ""), body); status != http.StatusNotFound {
+		query := "?secret=" + strings.Join(deps.Secrets, "")
+		if status, _ := newDoor(t, deps).post(t, path+query, body); status != http.StatusNotFound {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
