@@ -110,7 +110,8 @@ func menuCheck(ctx context.Context, files []string, limits ussdmenu.Limits, asJS
 		}
 		for _, m := range menus.Menus() {
 			if !asJSON {
-				_, _ = fmt.Fprintf(s.Out, "%s: ok, %d screens in %d languages, version %s\n", title(file, m), len(m.Screens()), len(m.Languages()), m.Version())
+				_, _ = fmt.Fprintf(s.Out, "%s: ok, %s in %s, version %s\n", title(file, m),
+					shell.Count(len(m.Screens()), "screen"), shell.Count(len(m.Languages()), "language"), m.Version())
 			}
 		}
 	}

@@ -174,6 +174,40 @@ func TestMenuTestPlaysTheProjectsOwnFlows(t *testing.T) {
 	}
 }
 
+// The menu, the flow and the dialect that the guide shows are good as they stand there.
+func TestTheGuidesFilesAreGood(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../docs/guides/ussd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func(begin string) string {
+		t.Helper()
+		_, rest, found := strings.Cut(string(guide), "\n    "+begin)
+		if !found {
+			t.Fatalf("the guide shows no %q", begin)
+		}
+		text := begin
+		for line := range strings.Lines(rest) {
+			if len(text) > len(begin) && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "    ") {
+				break
+			}
+			text += strings.TrimPrefix(line, "    ")
+		}
+		return writeFile(t, "shown.yaml", text)
+	}
+	menu := shown("name: Our cooperative\n")
+	for _, command := range [][]string{
+		{"menu", "check", menu},
+		{"menu", "test", "--menu", menu, shown("flows:\n")},
+		{"ussd", "dialect", "check", shown("name: ours ")},
+	} {
+		if code, out, errs := runTyped(t, "", command...); code != 0 {
+			t.Errorf("%v: %d %s %s", command, code, out, errs)
+		}
+	}
+}
+
 // A gateway that shows the text it was sent.
 func fakeGateway(t *testing.T) string {
 	t.Helper()

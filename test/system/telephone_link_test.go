@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,4 +80,44 @@ func TestATelephoneAndABrowserAreOnePerson(t *testing.T) {
 			}
 		}
 	}, telephoneModel(t, nil)...)
+}
+
+// Whoever has the key in a file, and no browser, links a telephone with it, has its PIN reset,
+// and ends the link.
+func TestAKeyInAFileLinksATelephone(t *testing.T) {
+	t.Parallel()
+	w := system.Start(t, system.Embedded)
+	key := filepath.Join(t.TempDir(), "my.key")
+	// types runs a command line and returns the first line that it prints.
+	types := func(want int, args ...string) string {
+		t.Helper()
+		text, code := system.Run(t, nil, append(append([]string{"key"}, args...), "--key", key, "--server", w.URL())...)
+		if code != want {
+			t.Fatalf("%v: %d %s", args, code, text)
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		return first
+	}
+	if text, code := system.Run(t, nil, "key", "new", "--out", key); code != 0 {
+		t.Fatal(text)
+	}
+	c := &caller{t: t, line: &telephone{world: w, retries: 3}, phone: "+254700111666"}
+	c.dial("f1")
+	made := c.expect("2", "", "2", "", "Ann", "", "00", "", "70382", "", "70382", "account ID is", "1", "My account", "1", "Account ID: ")
+	_, made, _ = strings.Cut(made, "Account ID: ")
+	id := made[:9]
+	if text := types(0, "telephones"); !strings.Contains(text, "No telephone is linked") {
+		t.Error(text)
+	}
+	types(1, "reset-pin", id)
+	c.expect("1", "Enter your PIN", "70382", "8 digits", types(0, "link", id), "Link this account with did:key:", "1", "Your account is linked")
+	if text := types(0, "telephones"); !strings.HasPrefix(text, id+"  linked ") {
+		t.Error(text)
+	}
+	c.dial("f2")
+	c.expect("2", "", "1", "Enter your PIN", "01", "8 digits", types(0, "reset-pin", id), "Choose a new PIN", "48217", "again", "48217", "Welcome Ann")
+	types(0, "unlink", id)
+	if text := types(0, "telephones"); !strings.Contains(text, "No telephone is linked") {
+		t.Error(text)
+	}
 }

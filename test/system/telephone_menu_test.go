@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/test/system"
 )
@@ -113,9 +115,13 @@ func TestTheMenuIsPublishedAndRolledBack(t *testing.T) {
 				})
 			}
 		}
+		token := "" // of who asks; without one it is somebody on this machine
 		ask := func(method, path, match, body string, want int) system.Reply {
 			t.Helper()
 			header := http.Header{"Content-Type": {"application/json"}}
+			if token != "" {
+				header["Authorization"], header["X-Auth-Type"] = []string{"Bearer " + token}, []string{"ucan"}
+			}
 			if match != "" {
 				header.Set("If-Match", match)
 			}
@@ -152,7 +158,18 @@ func TestTheMenuIsPublishedAndRolledBack(t *testing.T) {
 			t.Errorf("%.300s", refused.Body)
 		}
 		dialled("Welcome to Dodona")
+		editor := identitytest.NewActor("editor of " + t.Name())
+		if got := w.Node(0).Do(t, system.Call{
+			Method: http.MethodPut, Path: "/operator/operators/" + editor.DID, Body: `{"role":"operator"}`,
+			Header: http.Header{"Content-Type": {"application/json"}},
+		}); got.Status != http.StatusOK {
+			t.Fatalf("give a role: %d %s", got.Status, got.Body)
+		}
+		var document struct{ ID string }
+		w.Node(0).Get(t, "/.well-known/did.json").JSON(t, &document)
+		token = identitytest.Invocation(t, editor, document.ID, identitytest.Can("operator/*", operators.OperatorResource))
 		ask(http.MethodPost, "/versions/1/restore", `"2"`, "{}", http.StatusOK)
+		token = ""
 		dialled("Welcome to Delphi")
 		var history struct {
 			Versions []struct {
@@ -161,7 +178,8 @@ func TestTheMenuIsPublishedAndRolledBack(t *testing.T) {
 			}
 		}
 		ask(http.MethodGet, "/versions", "", "", http.StatusOK).JSON(t, &history)
-		if len(history.Versions) != 3 || history.Versions[0].Restores != 1 || history.Versions[1].Author == "" ||
+		if len(history.Versions) != 3 || history.Versions[0].Restores != 1 ||
+			history.Versions[0].Author != editor.DID || history.Versions[1].Author != "operator on this machine" ||
 			history.Versions[1].Note != "a test" {
 			t.Errorf("%+v", history)
 		}

@@ -68,9 +68,14 @@ const shortestSecret = 16
 func NewTexts(d TextDeps) (*Texts, error) {
 	s := d.Settings
 	t := &Texts{words: ussdsms.Words{Name: d.Name, Usual: d.Usual}, answers: s.Answers, log: d.Log, now: d.Now}
-	incoming := ussdsmshttp.Deps{Gateway: s.Gateway, Secret: s.Secret.Reveal(), Token: s.Key.Reveal(), Limiter: d.Limiter}
-	if n := len(s.Secret.Reveal()); n > 0 && n < shortestSecret {
-		return nil, fmt.Errorf("SMS_SECRET: give at least %d characters, such as those of openssl rand -hex 32", shortestSecret)
+	incoming := ussdsmshttp.Deps{
+		Gateway: s.Gateway, Secrets: []string{s.Secret.Reveal(), s.SecretOld.Reveal()}, Tokens: []string{s.Key.Reveal(), s.KeyOld.Reveal()},
+		Limiter: d.Limiter,
+	}
+	for name, secret := range map[string]config.Secret{"SMS_SECRET": s.Secret, "SMS_SECRET_OLD": s.SecretOld} {
+		if n := len(secret.Reveal()); n > 0 && n < shortestSecret {
+			return nil, fmt.Errorf("%s: give at least %d characters, such as those of openssl rand -hex 32", name, shortestSecret)
+		}
 	}
 	observer := newTextMetrics(d.Metrics)
 	if s.Gateway == "" {

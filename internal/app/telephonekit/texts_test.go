@@ -15,9 +15,10 @@ func TestSecretsOfGatewaysAreLong(t *testing.T) {
 		"": true, "short": false, strings.Repeat("x", 15): false,
 		strings.Repeat("x", 16): true,
 	} {
-		_, err := telephonekit.NewTexts(telephonekit.TextDeps{Settings: config.SMS{Secret: config.Secret(secret)}})
-		if (err == nil) != good {
-			t.Errorf("%d characters: %v", len(secret), err)
+		for _, settings := range []config.SMS{{Secret: config.Secret(secret)}, {SecretOld: config.Secret(secret)}} {
+			if _, err := telephonekit.NewTexts(telephonekit.TextDeps{Settings: settings}); (err == nil) != good {
+				t.Errorf("%d characters: %v", len(secret), err)
+			}
 		}
 	}
 }

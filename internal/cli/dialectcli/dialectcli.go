@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -196,9 +197,22 @@ func (r *recorder) answer(w http.ResponseWriter, in ussddialect.Incoming) {
 	_, _ = w.Write(r.dialect.Answer(call, text))
 }
 
+// fileOrShipped reads the file of a dialect, or where there is none the shipped one of that name.
+func fileOrShipped(name string) (*ussddialect.Dialect, error) {
+	d, err := ussddialect.ReadFile(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return d, err
+	}
+	text, shippedErr := ussddialect.Shipped(name)
+	if shippedErr != nil {
+		return nil, errors.Join(err, shippedErr)
+	}
+	return ussddialect.Parse(name, text)
+}
+
 func runReplay(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("ussd replay", s)
-	file := fs.String("dialect", "", "`FILE` of the dialect that reads the recording")
+	file := fs.String("dialect", "", "`FILE` of the dialect that reads the recording, or the name of a shipped one")
 	server := fs.String("server", "", "`URL` of a server that has the dialect, to send the recording to")
 	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
@@ -207,7 +221,7 @@ func runReplay(ctx context.Context, args []string, s shell.IO) error {
 	if len(rest) != 1 || *file == "" {
 		return shell.Usagef("want: ussd replay RECORDING --dialect FILE [--server URL]")
 	}
-	d, err := ussddialect.ReadFile(*file)
+	d, err := fileOrShipped(*file)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,13 @@ func TestARecordingIsMaskedAndReplays(t *testing.T) {
 	if err != nil || !regexp.MustCompile(`^1 start session=\d{6} phone=\+254\d{9} code=\*2233# text=""\n2 input session=\d{6} phone=\+254\d{9} code=\*2233# text="2"\n3 input .* text="2\*xxx\*\d{5}"\n$`).MatchString(out) {
 		t.Errorf("%q %v", out, err)
 	}
+	// A shipped one needs no file.
+	if named, err := run(t, "replay", calls, "--dialect", "advanta"); err != nil || named != out {
+		t.Errorf("%q %v", named, err)
+	}
+	if _, err := run(t, "replay", calls, "--dialect", "nobody"); err == nil || !strings.Contains(err.Error(), "hollatags") {
+		t.Errorf("a dialect that is nowhere: %v", err)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "CON %s", r.URL.Path)
 	}))

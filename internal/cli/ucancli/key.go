@@ -14,8 +14,9 @@ import (
 // How the command is called, and what it is for.
 const (
 	KeyUsage = "new [--backup] [--out FILE] [--mnemonic FILE] | show FILE | " +
-		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME | lost ACCOUNT | requests | refuse ID"
-	KeySummary = "make a key (0600) and print its DID; make, list and revoke app keys for other programs; ask through your telephone for a new key in the place of a lost one"
+		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME | " +
+		"link ACCOUNT | telephones | unlink ACCOUNT | reset-pin ACCOUNT | lost ACCOUNT | requests | refuse ID"
+	KeySummary = "make a key (0600) and print its DID; make, list and revoke app keys for other programs; link your telephone, and ask through it for a new key in the place of a lost one"
 )
 
 // RunKey runs one command line of `castalia key`.
@@ -31,6 +32,14 @@ func RunKey(ctx context.Context, args []string, s shell.IO) error {
 		return runAppKeyList(ctx, rest, s)
 	case "revoke":
 		return runAppKeyRevoke(ctx, rest, s)
+	case "link":
+		return runKeyLink(ctx, rest, s)
+	case "telephones":
+		return runKeyTelephones(ctx, rest, s)
+	case "unlink":
+		return runKeyUnlink(ctx, rest, s)
+	case "reset-pin":
+		return runKeyResetPIN(ctx, rest, s)
 	case "lost":
 		return runKeyLost(ctx, rest, s)
 	case "requests":
@@ -38,7 +47,8 @@ func RunKey(ctx context.Context, args []string, s shell.IO) error {
 	case "refuse":
 		return runKeyRefuse(ctx, rest, s)
 	}
-	return shell.NoSubcommand(args, "new", "show", "app", "apps", "revoke", "lost", "requests", "refuse")
+	return shell.NoSubcommand(args, "new", "show", "app", "apps", "revoke",
+		"link", "telephones", "unlink", "reset-pin", "lost", "requests", "refuse")
 }
 
 func runKeyNew(args []string, s shell.IO) error {

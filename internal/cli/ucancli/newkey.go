@@ -91,7 +91,7 @@ func runKeyRefuse(ctx context.Context, args []string, s shell.IO) error {
 	if err := m.Do(ctx, http.MethodPost, "/api/key-requests/"+url.PathEscape(rest[0])+"/refuse", nil, &done); err != nil {
 		return fmt.Errorf("refuse request: %w", err)
 	}
-	_, err = fmt.Fprintf(s.Out, "%s: %s; your key stays as it is. If the telephone is in wrong hands, unlink it: DELETE /api/telephones/%s\n",
+	_, err = fmt.Fprintf(s.Out, "%s: %s; your key stays as it is. If the telephone is in wrong hands: `castalia key unlink %s`\n",
 		done.ID, done.State, done.Account)
 	return err
 }

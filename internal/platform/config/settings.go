@@ -148,8 +148,10 @@ type SMS struct {
 	URL          URL    `env:"SMS_URL" doc:"Base address of that gateway; empty is its own."`
 	Account      string `env:"SMS_ACCOUNT" doc:"User name at Africa's Talking, or account SID at Twilio."`
 	Key          Secret `env:"SMS_KEY" doc:"API key at Africa's Talking, or auth token at Twilio, which also signs what comes in."`
+	KeyOld       Secret `env:"SMS_KEY_OLD" doc:"The other auth token at Twilio while it is changed: what either signed counts."`
 	From         string `env:"SMS_FROM" doc:"Sender of messages: a number, a short code, a name, or the SID of a messaging service at Twilio."`
 	Secret       Secret `env:"SMS_SECRET" doc:"At least 16 characters that Africa's Talking must put behind /api/sms/africastalking?secret= when it hands over a message; without them none is taken."`
+	SecretOld    Secret `env:"SMS_SECRET_OLD" doc:"The earlier SMS_SECRET while it is changed: either counts."`
 	Answers      bool   `env:"SMS_ANSWERS" default:"true" doc:"Whether callers are told by a message that a promised answer is ready."`
 	NumberParts  int    `env:"SMS_NUMBER_PARTS" default:"20" min:"1" doc:"Parts of messages (160 characters each) that one number is sent in a day (UTC)."`
 	DayParts     int    `env:"SMS_DAY_PARTS" default:"1000" min:"1" doc:"Parts of messages that all numbers together are sent in a day (UTC)."`

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"os"
+	"strings"
 )
 
 //go:embed shipped/*.yaml
@@ -75,7 +76,15 @@ func Names(all []*Dialect) []string {
 func Shipped(name string) ([]byte, error) {
 	text, err := shipped.ReadFile("shipped/" + name + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("no dialect %q is shipped", name)
+		return nil, fmt.Errorf("no dialect %q is shipped as a file: there are %s", name, strings.Join(shippedNames(), ", "))
 	}
 	return text, nil
+}
+
+func shippedNames() (names []string) {
+	files, _ := shipped.ReadDir("shipped") // a folder of the program itself
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return names
 }

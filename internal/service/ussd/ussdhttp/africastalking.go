@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // pathAfricasTalking answers in plain text, as the session endpoint does.
@@ -44,7 +45,7 @@ func (a *api) africasTalkingEnded(w http.ResponseWriter, r *http.Request) error 
 		return &ussd.InvalidError{Field: bodyField, Rule: "must be a form"}
 	}
 	for _, dialect := range []string{"", ussd.DialectAfricasTalking} {
-		if err := a.end(r, dialect, values.Get("sessionId"), values.Get("phoneNumber")); err != nil {
+		if err := a.end(r, dialect, values.Get("sessionId"), ussdnumber.E164(values.Get("phoneNumber"))); err != nil {
 			return err
 		}
 	}

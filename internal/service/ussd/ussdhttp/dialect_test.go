@@ -58,6 +58,22 @@ func TestAfricasTalking(t *testing.T) {
 	if r := form("/api/ussd/africastalking/events", url.Values{}); r.status != 200 || r.body != invalid {
 		t.Errorf("%+v", r)
 	}
+	// Others that speak like it leave the plus out, or send it unescaped: then it is a space.
+	plain := url.Values{"sessionId": {"ATUid_2"}, "phoneNumber": {alice[1:]}, "serviceCode": {"*384*123#"}, "text": {""}}
+	if r := form("/api/ussd/africastalking", plain); r.body != welcome {
+		t.Errorf("without a plus: %+v", r)
+	}
+	plain.Set("phoneNumber", " "+alice[1:])
+	plain.Set("text", "1*3")
+	if r := form("/api/ussd/africastalking", plain); !strings.HasPrefix(r.body, "CON Answers come") {
+		t.Errorf("with a space: %+v", r)
+	}
+	if form("/api/ussd/africastalking/events", plain); !strings.Contains(g.get("/api/ussd/debug/ATUid_2").body, `"status":"done"`) {
+		t.Error("the notice without a plus ended nothing")
+	}
+	if r := form("/api/ussd", plain); r.body != invalid {
+		t.Errorf("the session endpoint is strict: %+v", r)
+	}
 }
 
 func TestHubtel(t *testing.T) {

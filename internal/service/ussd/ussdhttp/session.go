@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // SessionRequest is the body of the session endpoint. Pointers tell a missing
@@ -31,7 +32,9 @@ func (a *api) plain(w http.ResponseWriter, r *http.Request, dialect string) erro
 	if err != nil {
 		return err
 	}
-	req.Dialect = dialect
+	if req.Dialect = dialect; dialect != "" { // the session endpoint itself is strict
+		req.Phone = ussdnumber.E164(req.Phone)
+	}
 	return writeAnswer(w, http.StatusOK, a.hop(r, req))
 }
 

@@ -45,7 +45,9 @@ func list(search ...string) ussdlist.List {
 }
 
 // find reads the rows of a list that have the words.
-func find(ctx context.Context, from ussdlist.Reader, l ussdlist.List, text string) (rows []string, found int, err error) {
+func find(
+	ctx context.Context, from ussdlist.Reader, l ussdlist.List, text string,
+) (rows []string, found int, err error) {
 	table, err := from.Table(ctx, l)
 	if err != nil {
 		return nil, 0, err

@@ -37,10 +37,10 @@ type Deps struct {
 	// Service is nil where no gateway is set up.
 	Service *ussdsms.Service
 	Gateway string
-	// Secret is what Africa's Talking puts into the address; empty takes no messages.
-	Secret string
-	// Token signs what Twilio sends.
-	Token   string
+	// Secrets are what Africa's Talking puts into the address, any of them; without one
+	// no messages are taken. Tokens sign what Twilio sends. Empty ones do not count.
+	Secrets, Tokens []string
+
 	Limiter *ratelimit.Limiter
 }
 
@@ -92,6 +92,8 @@ type api struct{ Deps }
 
 // Surface returns the routes of gateways.
 func Surface(d Deps) httpserver.Surface {
+	empty := func(text string) bool { return text == "" }
+	d.Secrets, d.Tokens = slices.DeleteFunc(slices.Clone(d.Secrets), empty), slices.DeleteFunc(slices.Clone(d.Tokens), empty)
 	a := api{d}
 	refusals := []httpserver.Reply{
 		{Status: http.StatusForbidden, Doc: "the caller did not prove to be the gateway"},
@@ -147,11 +149,15 @@ func (a api) serves(gateway string) bool { return a.Service != nil && a.Gateway 
 
 // fromAfricasTalking reads a form that knows the secret.
 func (a api) fromAfricasTalking(r *http.Request) (map[string]string, error) {
-	if !a.serves(ussdsmssend.AfricasTalking) || a.Secret == "" {
+	if !a.serves(ussdsmssend.AfricasTalking) || len(a.Secrets) == 0 {
 		return nil, errNoGateway
 	}
-	given, want := sha256.Sum256([]byte(r.URL.Query().Get("secret"))), sha256.Sum256([]byte(a.Secret))
-	if subtle.ConstantTimeCompare(given[:], want[:]) != 1 {
+	given, known := sha256.Sum256([]byte(r.URL.Query().Get("secret"))), 0
+	for _, secret := range a.Secrets {
+		want := sha256.Sum256([]byte(secret))
+		known |= subtle.ConstantTimeCompare(given[:], want[:])
+	}
+	if known != 1 {
 		return nil, errForbidden
 	}
 	return readForm(r)
@@ -205,7 +211,8 @@ func (a api) fromTwilio(r *http.Request) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !signed(a.Token, httpserver.AbsoluteBase(r)+r.URL.RequestURI(), form, r.Header.Get("X-Twilio-Signature")) {
+	address, signature := httpserver.AbsoluteBase(r)+r.URL.RequestURI(), r.Header.Get("X-Twilio-Signature")
+	if !slices.ContainsFunc(a.Tokens, func(token string) bool { return signed(token, address, form, signature) }) {
 		return nil, errForbidden
 	}
 	return form, nil

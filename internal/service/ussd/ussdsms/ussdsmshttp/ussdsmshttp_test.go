@@ -100,7 +100,7 @@ func sign(token, address string, form url.Values) string {
 
 func TestTwilioProvesItself(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Token: "12345"})
+	d := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Tokens: []string{"12345"}})
 	form := url.Values{"MessageSid": {"SM1"}, "From": {"+254700000001"}, "To": {"+15005550006"}, "Body": {"When to plant maize?"}, "NumMedia": {"0"}, "FromCity": {""}}
 	const path, address = "/api/sms/twilio", "https://castalia.example/api/sms/twilio"
 	status, body := d.post(t, path, form.Encode(), "X-Twilio-Signature", sign("12345", address, form))
@@ -141,6 +141,33 @@ func TestTwilioProvesItself(t *testing.T) {
 	}
 }
 
+// While a credential is changed the gateway may prove itself with either; what is empty
+// proves nothing.
+func TestEitherCredentialCountsWhileItIsChanged(t *testing.T) {
+	t.Parallel()
+	at := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secrets: []string{"a-word-that-both-know", "", "the-word-of-last-year"}})
+	tw := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Tokens: []string{"12345", "", "54321"}})
+	form := url.Values{"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}}
+	const path = "/api/sms/twilio/reports"
+	for credential, want := range map[string]int{"12345": http.StatusOK, "54321": http.StatusOK, "": http.StatusForbidden, "1234": http.StatusForbidden} {
+		signature := sign(credential, "https://castalia.example"+path, form)
+		if status, _ := tw.post(t, path, form.Encode(), "X-Twilio-Signature", signature); status != want {
+			t.Errorf("token %q: %d", credential, status)
+		}
+	}
+	for credential, want := range map[string]int{
+		"a-word-that-both-know": http.StatusOK, "the-word-of-last-year": http.StatusOK, "": http.StatusForbidden, "a-word": http.StatusForbidden,
+	} {
+		if status, _ := at.post(t, "/api/sms/africastalking/reports?secret="+credential, "id=1&status=Success"); status != want {
+			t.Errorf("secret %q: %d", credential, status)
+		}
+	}
+	none := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secrets: []string{"", ""}})
+	if status, _ := none.post(t, "/api/sms/africastalking?secret=", "id=1&from=%2B254700000001&text=x"); status != http.StatusNotFound {
+		t.Errorf("without a secret: %d", status)
+	}
+}
+
 // The example of Twilio's own documentation and libraries.
 func TestTwilioExample(t *testing.T) {
 	t.Parallel()
@@ -153,7 +180,7 @@ func TestTwilioExample(t *testing.T) {
 func TestAfricasTalkingKnowsTheSecret(t *testing.T) {
 	t.Parallel()
 	const path, body = "/api/sms/africastalking", "id=9a1&from=%2B254700000001&to=2233&text=Habari%3F&date=2026-11-17+07%3A00%3A00&linkId="
-	d := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secret: "a-word-that-both-know"})
+	d := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secrets: []string{"a-word-that-both-know"}})
 	for _, query := range []string{"", "?secret=", "?secret=a-word", "?secret=a-word-that-both-knoW"} {
 		if status, _ := d.post(t, path+query, body); status != http.StatusForbidden {
 			t.Errorf("%s: %d", query, status)
@@ -168,8 +195,8 @@ func TestAfricasTalkingKnowsTheSecret(t *testing.T) {
 		t.Error(log)
 	}
 	// Without a secret nobody could prove anything, and without a gateway nobody is there.
-	for name, deps := range map[string]ussdsmshttp.Deps{"no secret": {Gateway: "africastalking"}, "no gateway": {Secret: "a-word-that-both-know"}} {
-		if status, _ := newDoor(t, deps).post(t, path+"?secret="+deps.Secret, body); status != http.StatusNotFound {
+	for name, deps := range map[string]ussdsmshttp.Deps{"no secret": {Gateway: "africastalking"}, "no gateway": {Secrets: []string{"a-word-that-both-know"}}} {
+		if status, _ := newDoor(t, deps).post(t, path+"?secret="+strings.Join(deps.Secrets, ""), body); status != http.StatusNotFound {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
@@ -179,7 +206,7 @@ func TestAfricasTalkingKnowsTheSecret(t *testing.T) {
 // them is kept.
 func TestGatewaysReport(t *testing.T) {
 	t.Parallel()
-	at := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secret: "a-word-that-both-know"})
+	at := newDoor(t, ussdsmshttp.Deps{Gateway: "africastalking", Secrets: []string{"a-word-that-both-know"}})
 	const atPath, twPath = "/api/sms/africastalking/reports", "/api/sms/twilio/reports"
 	for _, body := range []string{
 		"id=ATXid_1&status=Sent&phoneNumber=%2B254700000001", "id=ATXid_1&status=Buffered", "id=ATXid_1&status=Success&phoneNumber=%2B254700000001&networkCode=63902",
@@ -189,7 +216,7 @@ func TestGatewaysReport(t *testing.T) {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
 	}
-	tw := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Token: "12345"})
+	tw := newDoor(t, ussdsmshttp.Deps{Gateway: "twilio", Tokens: []string{"12345"}})
 	for _, form := range []url.Values{
 		{"MessageSid": {"SM1"}, "MessageStatus": {"sent"}},
 		{"MessageSid": {"SM1"}, "MessageStatus": {"delivered"}, "To": {"+254700000001"}},
