@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
@@ -154,16 +155,10 @@ func (s *Service) keepReserved(ctx context.Context, id string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(blobRenew)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				_ = s.store.RenewBlob(ctx, id, s.now().Add(blobLease)) // the next tick tries again
-			}
-		}
+		pace.Every(ctx, blobRenew, func() bool {
+			_ = s.store.RenewBlob(ctx, id, s.now().Add(blobLease)) // the next tick tries again
+			return true
+		})
 	}()
 	return func() { cancel(); <-done }
 }
