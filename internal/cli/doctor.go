@@ -25,7 +25,8 @@ func (f *settingFlags) beside(s shell.IO) (config.Settings, *slog.Logger, error)
 		return config.Settings{}, nil, err
 	}
 	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
-	return settings, telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat}), nil
+	how := telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat}
+	return settings, telemetry.NewLogger(s.Err, how), nil
 }
 
 func runDoctor(ctx context.Context, args []string, s shell.IO) error {
