@@ -42,6 +42,9 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	if err != nil {
 		return nil, fmt.Errorf("AUTH_EXCLUDED_ROUTES: %w", err)
 	}
+	if o := a.opt.Settings.Oracle; o.MatrixToken.Reveal() != "" && !o.MatrixHomeserver.Given() {
+		return nil, errors.New("MATRIX_TOKEN: give MATRIX_HOMESERVER too, whose token it is")
+	}
 	var offered oraclekit.Surfaces
 	if files != nil {
 		offered.FilesMCP, offered.Files = &files.mcp, &files.http
@@ -64,7 +67,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Blobs: a.res.blobs, Cold: a.cold, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases,
 		Identity: a.identity, Provider: a.documents.InForce(),
-		Instructions: a.documents.Instructions.Value, Suggest: suggest,
+		Instructions: a.documents.Instructions.Value, Suggest: suggest, Name: a.documents.name.Value,
 		Oracle: oracle.Identity{
 			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID,
 		},
@@ -79,8 +82,9 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 			return gateway, gateway, nil
 		},
 		Attachments: attachments.New(attachments.Config{
-			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate,
-			Store: access.ReadFile, Documents: a.opt.Documents.Text, Log: a.opt.Log,
+			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), Token: a.opt.Settings.Oracle.MatrixToken.Reveal(),
+			AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate,
+			Store:        access.ReadFile, Documents: a.opt.Documents.Text, Log: a.opt.Log,
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), FaceSecurity: appkeyhttp.Schemes(),

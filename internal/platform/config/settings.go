@@ -192,6 +192,7 @@ type Oracle struct {
 	AnthropicBase    URL           `env:"ANTHROPIC_BASE_URL" doc:"Base address of an Anthropic-compatible provider."`
 	AnthropicKey     Secret        `env:"ANTHROPIC_API_KEY" doc:"Key of that provider."`
 	MatrixHomeserver URL           `env:"MATRIX_HOMESERVER" doc:"Homeserver for attachments when the user names none."`
+	MatrixToken      Secret        `env:"MATRIX_TOKEN" doc:"Access token of an account at MATRIX_HOMESERVER, with which attachments of messages without a token of their user's are read, by their mxc address."`
 	MatrixPrivate    bool          `env:"MATRIX_ALLOW_PRIVATE" default:"false" doc:"Whether homeservers may have private addresses (test networks)."`
 }
 

@@ -44,6 +44,8 @@ type Config struct {
 	// HomeServer is used when the user names none; it is trusted with tokens
 	// of users of any server.
 	HomeServer string
+	// Token is the operator's at HomeServer, for files of messages that brought none; empty reads none of those.
+	Token string
 	// AllowPrivate lets homeservers have private addresses and plain http, for tests.
 	AllowPrivate bool
 	MaxFile      int64         // 25 MB
@@ -122,7 +124,7 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 		if limit := min(f.cfg.MaxFile, left); a.CID != "" {
 			data, err = f.stored(ctx, q, a, limit)
 		} else {
-			data, err = f.read(ctx, matrix, matrixErr, q.RoomID, a, limit)
+			data, err = f.read(ctx, matrix, matrixErr, q, a, limit)
 		}
 		if err != nil {
 			a.Note = f.note(err)
@@ -187,15 +189,18 @@ func (f *Fetcher) note(err error) string {
 // login checks that the homeserver is the user's own before it may see more of
 // the token's use.
 func (f *Fetcher) login(ctx context.Context, q turn.AttachmentQuery) (*mautrix.Client, error) {
-	server := cmp.Or(q.HomeServer, f.cfg.HomeServer)
-	if server == "" || q.MatrixToken == "" {
+	server, token := cmp.Or(q.HomeServer, f.cfg.HomeServer), q.MatrixToken
+	if token == "" { // the operator's goes to no server that a message names (ADR 0302)
+		server, token = f.cfg.HomeServer, f.cfg.Token
+	}
+	if server == "" || token == "" {
 		return nil, problem("the request named no Matrix homeserver or carried no Matrix token")
 	}
 	base, err := f.base(server)
 	if err != nil {
 		return nil, err
 	}
-	client, err := mautrix.NewClient(base.String(), "", q.MatrixToken)
+	client, err := mautrix.NewClient(base.String(), "", token)
 	if err != nil {
 		return nil, fmt.Errorf("make matrix client: %w", err)
 	}
@@ -248,8 +253,8 @@ func (f *Fetcher) owns(base *url.URL, name string) bool {
 }
 
 // read fetches one file and decrypts it if need be.
-func (f *Fetcher) read(ctx context.Context, m *mautrix.Client, matrixErr error, room string, a *oracle.Attachment,
-	limit int64,
+func (f *Fetcher) read(ctx context.Context, m *mautrix.Client, matrixErr error, q turn.AttachmentQuery,
+	a *oracle.Attachment, limit int64,
 ) ([]byte, error) {
 	if limit <= 0 || a.Size > limit {
 		return nil, problem("it is too large")
@@ -261,8 +266,11 @@ func (f *Fetcher) read(ctx context.Context, m *mautrix.Client, matrixErr error, 
 		if matrixErr != nil {
 			return nil, matrixErr
 		}
+		if q.MatrixToken == "" { // the operator may see rooms that the user may not
+			return nil, problem("an event is read only with the user's own Matrix token")
+		}
 		var err error
-		if uri, file, err = f.resolve(ctx, m, room, a.EventID); err != nil {
+		if uri, file, err = f.resolve(ctx, m, q.RoomID, a.EventID); err != nil {
 			return nil, err
 		}
 	}

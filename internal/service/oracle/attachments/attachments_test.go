@@ -163,6 +163,47 @@ func TestForeignHomeserver(t *testing.T) {
 	}
 }
 
+// Files of a message that brought no token are read with the operator's: by their own address,
+// at the operator's homeserver, and by no event, for the operator may see rooms that the user may not.
+func TestTheOperatorsToken(t *testing.T) {
+	t.Parallel()
+	h := &homeserver{user: "@oracle:elsewhere.example", files: map[string][]byte{"text": []byte("bees dance")}}
+	h.events = map[string]string{
+		"$plain": `{"type":"m.room.message","event_id":"$plain","room_id":"!r:x","sender":"@a:x","content":{"msgtype":"m.file","body":"n.md","url":"mxc://x/text"}}`,
+	}
+	web := httptest.NewServer(h)
+	defer web.Close()
+	var seen []string
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer stranger.Close()
+	byAddress, byEvent := oracle.Attachment{MxcURI: "mxc://a/text"}, oracle.Attachment{EventID: "$plain"}
+	own := turn.AttachmentQuery{MatrixToken: "syt_other", HomeServer: web.URL}
+	for name, c := range map[string]struct {
+		query turn.AttachmentQuery
+		file  oracle.Attachment
+		want  string
+	}{
+		"no token":                 {turn.AttachmentQuery{}, byAddress, "bees dance"},
+		"a server, and no token":   {turn.AttachmentQuery{HomeServer: stranger.URL}, byAddress, "bees dance"},
+		"an event":                 {turn.AttachmentQuery{RoomID: "!r:x"}, byEvent, "only with the user's own Matrix token"},
+		"a token that is no good":  {own, byAddress, "did not accept"},
+		"a file that is not there": {turn.AttachmentQuery{}, oracle.Attachment{MxcURI: "mxc://a/no"}, "does not have it"},
+	} {
+		f := attachments.New(attachments.Config{AllowPrivate: true, HomeServer: web.URL, Token: "syt_good"})
+		c.query.Attachments = []oracle.Attachment{c.file}
+		got, _ := f.Fetch(t.Context(), c.query)
+		if all := got[0].Text + got[0].Note; !strings.Contains(all, c.want) {
+			t.Errorf("%s: %q", name, all)
+		}
+	}
+	if len(seen) > 0 {
+		t.Errorf("another server was asked, with %q", seen)
+	}
+}
+
 // A name that leads nowhere and one that leads into our network are told alike, and
 // the log does not have the address, which may have a key in it.
 func TestPrivateAddressesAreNotToldApart(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -16,10 +18,15 @@ import (
 // MaxShown is how many rows one search returns.
 const MaxShown = 40
 
-// Table is what a list reads: rows of texts under names.
+// Table is what a list reads: rows of texts under names. It does not change.
 type Table struct {
 	Columns []string
 	Rows    [][]string
+
+	// words are those of each cell, from the first search on: hops come by the thousand, and
+	// taking the largest table apart for each would cost a tenth of a second.
+	once  sync.Once
+	words [][][]string
 }
 
 // NewTable returns the table of a first row, which names the columns, and the others.
@@ -32,6 +39,15 @@ func NewTable(columns []string, rows [][]string) (*Table, error) {
 		return nil, fmt.Errorf("there are more than %d columns", maxColumns)
 	case len(rows) > maxRows:
 		return nil, fmt.Errorf("there are more than %d rows", maxRows)
+	}
+	text := 0
+	for _, row := range rows {
+		for _, cell := range row {
+			text += len(cell)
+		}
+	}
+	if text > maxText {
+		return nil, fmt.Errorf("there are more than %d bytes of text", maxText)
 	}
 	return t, nil
 }
@@ -63,8 +79,11 @@ func (t *Table) Find(l List, language string, vars map[string]string) (p Page, e
 		return p, err
 	}
 	wanted := words(vars[varWord])
-	for _, row := range t.Rows {
-		if !t.narrowed(row, l.Where, vars) || !matches(row, search, wanted) {
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	narrow := t.narrowing(l.Where, vars)
+	for i, row := range t.Rows {
+		if !narrow.fits(row) || len(wanted) > 0 && !matches(t.apart()[i], search, wanted) {
 			continue
 		}
 		if p.Found++; p.Found <= MaxShown {
@@ -74,15 +93,48 @@ func (t *Table) Find(l List, language string, vars map[string]string) (p Page, e
 	return p, nil
 }
 
-// narrowed reports whether the row's columns are what the variables are. What is not known is
-// in no row.
-func (t *Table) narrowed(row []string, where, vars map[string]string) bool {
+// narrowing is what columns have to say, in one line each.
+type narrowing []struct {
+	column int
+	says   string
+}
+
+func (t *Table) narrowing(where, vars map[string]string) (n narrowing) {
 	for column, variable := range where {
-		if has := t.cell(row, column); has == "" || !strings.EqualFold(has, oneLine(vars[variable])) {
+		n = append(n, struct {
+			column int
+			says   string
+		}{slices.Index(t.Columns, column), oneLine(vars[variable])})
+	}
+	return n
+}
+
+// fits reports whether the row's columns are what the variables are. What is not known is
+// in no row.
+func (n narrowing) fits(row []string) bool {
+	for _, one := range n {
+		if one.column < 0 || one.column >= len(row) {
+			return false
+		}
+		if has := oneLine(row[one.column]); has == "" || !strings.EqualFold(has, one.says) {
 			return false
 		}
 	}
 	return true
+}
+
+// apart are the words of each cell.
+func (t *Table) apart() [][][]string {
+	t.once.Do(func() {
+		t.words = make([][][]string, len(t.Rows))
+		for i, row := range t.Rows {
+			t.words[i] = make([][]string, len(row))
+			for at, cell := range row {
+				t.words[i][at] = words(cell)
+			}
+		}
+	})
+	return t.words
 }
 
 // errGone says that a row is not in the list any more.
@@ -112,8 +164,10 @@ func (t *Table) row(l List, id string) ([]string, error) {
 
 // rowID names a row by its key, or by all of it. Every node makes the same one.
 func rowID(row []string, key []int) string {
-	h := sha256.New()
-	add := func(cell string) { _, _ = fmt.Fprintf(h, "%d:%s", len(cell), cell) } // a hash takes everything
+	text := make([]byte, 0, 512)
+	add := func(cell string) {
+		text = append(append(strconv.AppendInt(text, int64(len(cell)), 10), ':'), cell...)
+	}
 	for _, i := range key {
 		if i < len(row) {
 			add(row[i])
@@ -126,7 +180,8 @@ func rowID(row []string, key []int) string {
 			add(cell)
 		}
 	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
 // indexes finds columns by their names.
@@ -174,21 +229,16 @@ func words(text string) []string {
 }
 
 // matches reports whether every wanted word begins a word of the row.
-func matches(row []string, search []int, wanted []string) bool {
-	if len(wanted) == 0 {
-		return true
-	}
-	var all []string
-	if len(search) == 0 {
-		all = words(strings.Join(row, " "))
-	}
-	for _, i := range search {
-		if i < len(row) {
-			all = append(all, words(row[i])...)
-		}
-	}
+func matches(row [][]string, search []int, wanted []string) bool {
 	for _, word := range wanted {
-		if !slices.ContainsFunc(all, func(has string) bool { return strings.HasPrefix(has, word) }) {
+		begins := func(cell []string) bool {
+			return slices.ContainsFunc(cell, func(has string) bool { return strings.HasPrefix(has, word) })
+		}
+		found := len(search) == 0 && slices.ContainsFunc(row, begins)
+		for _, i := range search {
+			found = found || i < len(row) && begins(row[i])
+		}
+		if !found {
 			return false
 		}
 	}

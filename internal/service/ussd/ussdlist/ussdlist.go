@@ -31,6 +31,7 @@ import (
 // The bounds of a file.
 const (
 	maxFile    = 2 << 20
+	maxText    = 4 << 20 // of the cells: spreadsheets are compressed
 	maxRows    = 20_000
 	maxColumns = 32
 )

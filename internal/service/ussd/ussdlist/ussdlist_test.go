@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +143,38 @@ func TestColumnsOfATextAreRead(t *testing.T) {
 		if got, err := ussdlist.Columns(bad); err == nil {
 			t.Errorf("%q: %q", bad, got)
 		}
+	}
+}
+
+// Callers search by the thousand: a table is taken apart once, and not for each of them.
+func TestASearchTakesNoTableApart(t *testing.T) {
+	rows := make([][]string, 5000)
+	for i := range rows {
+		rows[i] = []string{"Maize and beans", "Market " + strconv.Itoa(i), "3200"}
+	}
+	table, err := ussdlist.NewTable([]string{"Crop", "Market", "Price"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := func(text string) int {
+		p, err := table.Find(list(), "en", map[string]string{"word": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Found
+	}
+	if n := search("BEANS mark 4999"); n != 1 {
+		t.Errorf("found %d", n)
+	}
+	if n := testing.AllocsPerRun(10, func() { search("beans nothing mark") }); n > 100 {
+		t.Errorf("a search allocates %.0f times", n)
+	}
+}
+
+func TestATableOfTooMuchTextIsRefused(t *testing.T) {
+	t.Parallel()
+	rows := slices.Repeat([][]string{{strings.Repeat("x", 1000)}}, 4<<20/1000+1)
+	if _, err := ussdlist.NewTable([]string{"Text"}, rows); err == nil || !strings.Contains(err.Error(), "text") {
+		t.Errorf("given %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo } from "react";
 import type { OracleOverrides } from "../core/config";
 import { RequestError } from "../core/errors";
+import { known } from "../files/bearer";
 import { useOraclesContext } from "../react/context";
 import { silentPage } from "../react/silent";
 import { useLoaded } from "../react/useLoaded";
@@ -138,7 +139,7 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
         update((known) => known?.map((a) => (a.id === id ? { ...a, state } : a)));
       become("answering");
       try {
-        await client.api(baseUrl ?? "", oracleDid).json(`/approvals/${encodeURIComponent(id)}`, {
+        await client.api(known(baseUrl), oracleDid).json(`/approvals/${encodeURIComponent(id)}`, {
           method: "POST",
           body: { decision, content },
         });
@@ -161,9 +162,19 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
       deny: (id) => answer(id, "deny"),
       isLoading: isLoading || config.isLoading,
       error: error ?? config.error,
-      refetch,
+      refetch: baseUrl ? refetch : config.refetch,
     }),
-    [data, answer, isLoading, config.isLoading, error, config.error, refetch],
+    [
+      data,
+      answer,
+      isLoading,
+      error,
+      refetch,
+      baseUrl,
+      config.isLoading,
+      config.error,
+      config.refetch,
+    ],
   );
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeOracle } from "../testkit/oracle";
+import { mayPass } from "./again";
 import { OraclesClient } from "./client";
 
 function client(fetcher: typeof fetch = new FakeOracle().fetch): OraclesClient {
@@ -37,4 +38,24 @@ test("an address may end in a slash", async () => {
   await api.json("/models", { anonymous: true });
   expect(asked).toEqual(["https://oracle.example/base/models"]);
   expect(shared.api("https://oracle.example/base", "did:o")).toBe(api);
+});
+
+test("who cannot be reached is named, and what was given up is not", async () => {
+  const cause = new TypeError("Failed to fetch");
+  let why: unknown = cause;
+  const shared = client(() => Promise.reject(why as Error));
+  const api = shared.api("https://oracle.example/base", "did:o");
+  const failure = (): Promise<unknown> => api.json("/models", { anonymous: true }).catch((e) => e);
+  const told = await failure();
+  expect(told).toBeInstanceOf(TypeError);
+  expect(told).toMatchObject({
+    message: "https://oracle.example cannot be reached from this page: Failed to fetch",
+    cause,
+  });
+  expect(mayPass(told)).toBe(true);
+  await expect(shared.fetch("https://gate.example/ixo/entity/did:o")).rejects.toThrow(
+    "https://gate.example cannot be reached",
+  );
+  why = new DOMException("The user aborted a request.", "AbortError");
+  expect(await failure()).toBe(why);
 });

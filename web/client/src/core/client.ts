@@ -2,6 +2,7 @@ import { OracleApi } from "./api";
 import { dropOldest } from "./bounded";
 import type { Chat, Multitask } from "./chat";
 import { CredentialKeeper, type Mint } from "./credentials";
+import { naming } from "./errors";
 import type { OracleEvent } from "./events";
 import type { StreamingMode } from "./flush";
 import type { Connect } from "./line";
@@ -100,7 +101,7 @@ export class OraclesClient {
     this.wallet = options.wallet;
     this.gateway = options.queryGateway;
     this.network = options.network ?? {};
-    this.fetch = this.network.fetch ?? ((...args) => fetch(...args));
+    this.fetch = naming(this.network.fetch);
     this.credentials = new CredentialKeeper(options.wallet.did, {
       delegation: options.createDelegation,
       ...(options.createInvocation ? { invocation: options.createInvocation } : {}),

@@ -95,6 +95,24 @@ export async function errorFrom(response: Response): Promise<RequestError> {
   return new RequestError(response.status, message, details);
 }
 
+/**
+ * A fetch whose failures say who was asked: browsers say only that one failed, and the same of a server that
+ * is away and of one that does not let the page's origin ask.
+ */
+export function naming(fetcher: typeof fetch = (...args) => fetch(...args)): typeof fetch {
+  return async (...args) => {
+    try {
+      return await fetcher(...args);
+    } catch (cause) {
+      if (!(cause instanceof TypeError)) throw cause;
+      const [server = "The server"] = /^\w+:\/\/[^/?#]+/.exec(String(args[0])) ?? [];
+      throw new TypeError(`${server} cannot be reached from this page: ${cause.message}`, {
+        cause,
+      });
+    }
+  };
+}
+
 export function asError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }

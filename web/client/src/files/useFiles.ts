@@ -118,7 +118,7 @@ export function useFiles(options: UseFilesOptions): UseFilesResult {
     stop,
     isLoading: list.isLoading || config.isLoading,
     error: list.error ?? config.error,
-    refetch: list.refetch,
+    refetch: baseUrl ? list.refetch : config.refetch,
   };
 }
 

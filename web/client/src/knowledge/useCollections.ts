@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from "react";
 import type { OracleOverrides } from "../core/config";
-import { askFiles, type FileToken } from "../files/bearer";
+import { askFiles, known, type FileToken } from "../files/bearer";
 import { useOraclesContext } from "../react/context";
 import { useLatest } from "../react/latest";
 import { useOraclesConfig } from "../react/useOraclesConfig";
@@ -62,9 +62,12 @@ export function useCollections(options: UseCollectionsOptions): UseCollectionsRe
   const token = useLatest(options.fileToken);
   const ask = useMemo(() => {
     const at = {
-      baseUrl: `${baseUrl ?? ""}`,
+      baseUrl: baseUrl ?? "",
       fetch: client.fetch,
-      token: () => token.current(),
+      token: async () => {
+        known(baseUrl);
+        return token.current();
+      },
     };
     return <T>(path: string, method?: string, body?: unknown) =>
       askFiles<T>(at, `/api/knowledge/collections${path}`, {
@@ -126,7 +129,7 @@ export function useCollections(options: UseCollectionsOptions): UseCollectionsRe
     documents,
     isLoading: isLoading || config.isLoading,
     error: error ?? config.error,
-    refetch,
+    refetch: baseUrl ? refetch : config.refetch,
   };
 }
 

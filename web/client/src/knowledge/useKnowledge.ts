@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { OracleOverrides } from "../core/config";
+import { known } from "../files/bearer";
 import { useOraclesContext } from "../react/context";
 import { useOraclesConfig } from "../react/useOraclesConfig";
 import { useResource } from "../react/useResource";
@@ -45,17 +46,17 @@ export function useKnowledge(options: UseKnowledgeOptions): UseKnowledgeResult {
       .json<{ collections: UseKnowledgeResult["collections"] }>("/knowledge/collections"),
   );
   const acts = useMemo(() => {
-    const api = client.api(baseUrl ?? "", oracleDid);
+    const api = () => client.api(known(baseUrl), oracleDid);
     const at = encodeURIComponent;
     return {
-      ask: (question: string, narrowed: AskOptions = {}) =>
-        api.json<IAnswer>("/knowledge/search", {
+      ask: async (question: string, narrowed: AskOptions = {}) =>
+        api().json<IAnswer>("/knowledge/search", {
           method: "POST",
           body: { query: question, ...narrowed },
         }),
       read: async ({ collection, document, number }: ISource, around = 0) => {
         const path = `/knowledge/passages/${at(collection)}/${at(document)}/${number}`;
-        return (await api.json<{ passages: IPassage[] }>(`${path}?around=${around}`)).passages;
+        return (await api().json<{ passages: IPassage[] }>(`${path}?around=${around}`)).passages;
       },
     };
   }, [client, baseUrl, oracleDid]);
@@ -64,6 +65,6 @@ export function useKnowledge(options: UseKnowledgeOptions): UseKnowledgeResult {
     collections: list.data?.collections ?? none,
     isLoading: list.isLoading || config.isLoading,
     error: list.error ?? config.error,
-    refetch: list.refetch,
+    refetch: baseUrl ? list.refetch : config.refetch,
   };
 }

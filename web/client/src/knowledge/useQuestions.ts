@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from "react";
 import type { OracleOverrides } from "../core/config";
+import { known } from "../files/bearer";
 import { useOraclesContext } from "../react/context";
 import { useOraclesConfig } from "../react/useOraclesConfig";
 import { useResource } from "../react/useResource";
@@ -67,7 +68,7 @@ export function useQuestions(options: UseQuestionsOptions): UseQuestionsResult {
     () =>
       async (question: string, how: SendOptions = {}): Promise<IQuestion> => {
         const sent = await client
-          .api(baseUrl ?? "", oracleDid)
+          .api(known(baseUrl), oracleDid)
           .json<IQuestion>("/knowledge/questions", { method: "POST", body: { question, ...how } });
         await reload();
         return sent;
@@ -79,6 +80,6 @@ export function useQuestions(options: UseQuestionsOptions): UseQuestionsResult {
     send,
     isLoading: isLoading || config.isLoading,
     error: error ?? config.error,
-    refetch,
+    refetch: baseUrl ? refetch : config.refetch,
   };
 }

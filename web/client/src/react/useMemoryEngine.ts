@@ -40,7 +40,7 @@ export function useMemoryEngine(oracleDid?: string, overrides?: OracleOverrides)
     memories: list.data?.memories ?? [],
     isLoading: isWaiting || list.isLoading || config.isLoading,
     error: isWaiting ? undefined : (list.error ?? config.error),
-    refetch: list.refetch,
+    refetch: apiUrl ? list.refetch : config.refetch,
     search: (query: string) =>
       ask<{ memories: IMemory[] }>(`/memory?q=${encodeURIComponent(query)}`).then(
         (r) => r.memories,

@@ -32,6 +32,6 @@ export function useModels(oracleDid: string, options: { baseUrl?: string } = {})
     defaultModel: data?.default,
     error: error ?? config.error,
     isLoading: isLoading || config.isLoading,
-    refetch,
+    refetch: apiUrl ? refetch : config.refetch,
   };
 }

@@ -19,7 +19,9 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
   const apiUrl = config.isReady ? config.apiUrl : null;
   const api = apiUrl ? client.api(apiUrl, oracleDid) : undefined;
   const ask = <T>(run: (api: OracleApi) => Promise<T>) =>
-    api ? run(api) : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
+    api
+      ? run(api)
+      : Promise.reject(config.error ?? new Error("The oracle's configuration is not resolved yet"));
   const page = (offset: number) => ask((api) => readSessions(api, limit, offset));
   const key = apiUrl ? ["sessions", apiUrl, oracleDid, limit].join(" ") : null;
   // What was opened page by page stays open when it is read again. Unless sessions

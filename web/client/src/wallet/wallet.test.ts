@@ -68,6 +68,12 @@ test("a server that is away, or says nothing of itself, is named", async () => {
   await expect(createWallet(newKey(), { server })).rejects.toThrow("503");
   serving(() => new Response("{}"));
   await expect(createWallet(newKey(), { server })).rejects.toThrow("does not say who it is");
+  serving(() => {
+    throw new TypeError("Failed to fetch");
+  });
+  await expect(createWallet(newKey(), { server })).rejects.toThrow(
+    "http://oracle.test cannot be reached",
+  );
 });
 
 test("it pays nothing unless it is told how", async () => {

@@ -1,5 +1,5 @@
 import type { MintedToken } from "../core/credentials";
-import { errorFrom } from "../core/errors";
+import { errorFrom, naming } from "../core/errors";
 import type { OraclesOptions, TransactSignX } from "../core/options";
 import type { IWallet } from "../core/types";
 import type { FileToken } from "../files/bearer";
@@ -120,7 +120,7 @@ export async function createBrowserWallet(options: BrowserWalletOptions): Promis
 }
 
 async function serviceDid(server: string): Promise<string> {
-  const reply = await fetch(`${server.replace(/\/+$/, "")}/.well-known/did.json`);
+  const reply = await naming()(`${server.replace(/\/+$/, "")}/.well-known/did.json`);
   if (!reply.ok) throw await errorFrom(reply);
   const { id } = (await reply.json()) as { id?: unknown };
   if (typeof id !== "string") throw new Error("The server does not say who it is");
