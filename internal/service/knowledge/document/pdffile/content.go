@@ -63,8 +63,8 @@ const (
 func (p *page) interpret(data []byte, resources pdf.Value, g state) {
 	fonts := resources.Key("Font")
 	in := interpreter{
-		page: p, state: g, resources: resources, fontTable: fonts, known: p.tables(fonts), text: identity, line: identity,
-		lexer: lexer{data: data, reuse: true},
+		page: p, lexer: lexer{data: data, reuse: true}, state: g,
+		text: identity, line: identity, fontTable: fonts, known: p.tables(fonts),
 	}
 	for *p.budget > 0 && len(p.runs) < maxRuns {
 		t, ok := in.lexer.next(0)
@@ -78,8 +78,12 @@ func (p *page) interpret(data []byte, resources pdf.Value, g state) {
 			continue
 		}
 		*p.budget--
-		if !in.graphics(t.text) && !in.textState(t.text) && !in.position(t.text) {
-			in.shows(t.text)
+		switch act := operators[t.text]; {
+		case act != nil:
+			act(&in)
+		case t.text == "Do":
+			*p.budget -= lookUp
+			p.form(resources.Key("XObject").Key(in.last().text), resources, in.state)
 		}
 		in.operands = in.operands[:0]
 	}
@@ -94,7 +98,6 @@ type interpreter struct {
 	saved     []state
 	text      matrix
 	line      matrix
-	resources pdf.Value
 	fontTable pdf.Value
 	known     map[string]*font
 }
@@ -124,51 +127,48 @@ func (in *interpreter) move(tx, ty float64) {
 	in.text = in.line
 }
 
-// graphics follows what concerns more than text; it reports whether the operator was one of those.
-func (in *interpreter) graphics(operator string) bool {
-	switch operator {
-	case "q":
+// operators are those that concern text.
+var operators = map[string]func(in *interpreter){
+	"q": func(in *interpreter) {
 		if len(in.saved) < maxStates {
 			in.saved = append(in.saved, in.state)
 		}
-	case "Q":
+	},
+	"Q": func(in *interpreter) {
 		if n := len(in.saved); n > 0 {
 			in.state, in.saved = in.saved[n-1], in.saved[:n-1]
 		}
-	case "cm":
-		in.state.ctm = in.matrix().over(in.state.ctm)
-	case "Do":
-		*in.page.budget -= lookUp
-		in.page.form(in.resources.Key("XObject").Key(in.last().text), in.resources, in.state)
-	case "ID":
-		in.lexer.skipImage()
-	default:
-		return false
-	}
-	return true
+	},
+	"cm": func(in *interpreter) { in.state.ctm = in.matrix().over(in.state.ctm) },
+	"BT": func(in *interpreter) { in.text, in.line = identity, identity },
+	"Tf": (*interpreter).setFont,
+	"Tc": func(in *interpreter) { in.state.charSpace = in.num(0) },
+	"Tw": func(in *interpreter) { in.state.wordSpace = in.num(0) },
+	"Tz": func(in *interpreter) { in.state.scale = in.num(0) / 100 },
+	"TL": func(in *interpreter) { in.state.leading = in.num(0) },
+	"Ts": func(in *interpreter) { in.state.rise = in.num(0) },
+	"Td": func(in *interpreter) { in.move(in.num(1), in.num(0)) },
+	"TD": func(in *interpreter) {
+		in.state.leading = -in.num(0)
+		in.move(in.num(1), in.num(0))
+	},
+	"Tm": func(in *interpreter) { in.line = in.matrix(); in.text = in.line },
+	"T*": (*interpreter).nextLine,
+	"Tj": func(in *interpreter) { in.show([]token{in.last()}) },
+	"TJ": func(in *interpreter) { in.show(in.last().array) },
+	"'": func(in *interpreter) {
+		in.nextLine()
+		in.show([]token{in.last()})
+	},
+	"\"": func(in *interpreter) {
+		in.state.wordSpace, in.state.charSpace = in.num(2), in.num(1)
+		in.nextLine()
+		in.show([]token{in.last()})
+	},
+	"ID": func(in *interpreter) { in.lexer.skipImage() },
 }
 
-// textState follows how text will look.
-func (in *interpreter) textState(operator string) bool {
-	g := &in.state
-	switch operator {
-	case "Tf":
-		in.setFont()
-	case "Tc":
-		g.charSpace = in.num(0)
-	case "Tw":
-		g.wordSpace = in.num(0)
-	case "Tz":
-		g.scale = in.num(0) / 100
-	case "TL":
-		g.leading = in.num(0)
-	case "Ts":
-		g.rise = in.num(0)
-	default:
-		return false
-	}
-	return true
-}
+func (in *interpreter) nextLine() { in.move(0, -in.state.leading) }
 
 func (in *interpreter) setFont() {
 	in.state.size = in.num(0)
@@ -181,45 +181,6 @@ func (in *interpreter) setFont() {
 		in.known[name] = in.page.fonts(in.fontTable.Key(name))
 	}
 	in.state.font = in.known[name]
-}
-
-// position follows where text will stand.
-func (in *interpreter) position(operator string) bool {
-	switch operator {
-	case "BT":
-		in.text, in.line = identity, identity
-	case "Td":
-		in.move(in.num(1), in.num(0))
-	case "TD":
-		in.state.leading = -in.num(0)
-		in.move(in.num(1), in.num(0))
-	case "Tm":
-		in.line = in.matrix()
-		in.text = in.line
-	case "T*":
-		in.move(0, -in.state.leading)
-	default:
-		return false
-	}
-	return true
-}
-
-// shows adds text.
-func (in *interpreter) shows(operator string) {
-	switch operator {
-	case "Tj":
-	case "TJ":
-		in.show(in.last().array)
-		return
-	case "'":
-		in.move(0, -in.state.leading)
-	case "\"":
-		in.state.wordSpace, in.state.charSpace = in.num(2), in.num(1)
-		in.move(0, -in.state.leading)
-	default:
-		return
-	}
-	in.show([]token{in.last()})
 }
 
 func (in *interpreter) show(parts []token) { in.text = in.page.show(in.state, in.text, parts) }
