@@ -6,7 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 )
 
-// Who may call from this machine may have it knock at its own doors.
+// Whoever may call from this machine may have it knock at its own doors.
 func TestCallersAreOnThisMachineWhereItIsSomebodysOwn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

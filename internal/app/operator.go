@@ -48,7 +48,7 @@ func (a *App) signedOperator(r *http.Request) (httpserver.OperatorIdentity, erro
 	return a.roles.signed(r)
 }
 
-// openRoles makes the book of operators and its routes. Who gets a role becomes a
+// openRoles makes the book of operators and its routes. Whoever gets a role becomes a
 // member too, else an owner could not talk with the own oracle.
 func (a *App) openRoles() httpserver.Surface {
 	book := operators.NewBook(operatorssql.New(a.res.db), a.res.now)

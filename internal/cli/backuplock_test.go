@@ -119,7 +119,7 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-// Who restores a replica with the settings that wrote it is not asked for its passphrase.
+// Whoever restores a replica with the settings that wrote it is not asked for its passphrase.
 func TestAReplicaIsRestoredByTheSettingsThatWroteIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

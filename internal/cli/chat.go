@@ -72,7 +72,7 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 	return c.loop(ctx)
 }
 
-// firstSigner reads somebody's key. Who names none and has none gets one: a
+// firstSigner reads somebody's key. Whoever names none and has none gets one: a
 // newcomer has nothing to lose yet. A key that was named and is not there is a
 // mistake, and nobody becomes another person by a mistake.
 func firstSigner(name string, s shell.IO) (did.Signer, error) {

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -14,6 +16,17 @@ func doctorCommand() command {
 		name: "doctor", args: "[--deep] [--repair] [--config FILE] [--set NAME=value]",
 		summary: "check stores, keys and content, beside a running server; repairs only when told", run: runDoctor,
 	}
+}
+
+// beside reads the settings for commands that work on the stores themselves, and says where those are.
+func (f *settingFlags) beside(s shell.IO) (config.Settings, *slog.Logger, error) {
+	settings, _, err := f.load(s)
+	if err != nil {
+		return config.Settings{}, nil, err
+	}
+	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
+	how := telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat}
+	return settings, telemetry.NewLogger(s.Err, how), nil
 }
 
 func runDoctor(ctx context.Context, args []string, s shell.IO) error {
@@ -25,12 +38,10 @@ func runDoctor(ctx context.Context, args []string, s shell.IO) error {
 	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
-	settings, _, err := from.load(s)
+	settings, log, err := from.beside(s)
 	if err != nil {
 		return err
 	}
-	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
-	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
 	problems := 0
 	err = app.Doctor(ctx, app.Options{Settings: settings, Log: log, Getenv: s.Getenv},
 		app.DoctorOptions{Deep: *deep, Repair: *repair}, func(f app.Finding) {

@@ -176,7 +176,7 @@ func TestFSSync(t *testing.T) {
 	}
 }
 
-// Who was given a content by its CID lists and fetches it, and nothing else.
+// Whoever was given a content by its CID lists and fetches it, and nothing else.
 func TestFSByACIDThatWasGiven(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

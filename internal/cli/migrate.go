@@ -6,7 +6,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/shell"
-	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 func migrateCommand() command {
@@ -24,12 +23,10 @@ func runMigrate(ctx context.Context, args []string, s shell.IO) error {
 	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
-	settings, _, err := from.load(s)
+	settings, log, err := from.beside(s)
 	if err != nil {
 		return err
 	}
-	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
-	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
 	all, err := app.Migrate(ctx, app.Options{Settings: settings, Log: log}, *status)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/cli/shell"
-	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 func rotateCommand() command {
@@ -23,12 +22,10 @@ func runRotate(ctx context.Context, args []string, s shell.IO) error {
 	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
-	settings, _, err := from.load(s)
+	settings, log, err := from.beside(s)
 	if err != nil {
 		return err
 	}
-	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
-	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
 	return app.RotateKeys(ctx, app.Options{Settings: settings, Log: log}, func(f app.Finding) {
 		_, _ = fmt.Fprintf(s.Out, "%-6s %s\n", f.Part, f.Text)
 	})

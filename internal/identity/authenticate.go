@@ -47,7 +47,7 @@ const clockSkew = 5 * time.Second
 // Authenticate turns credentials into a principal by the rules of the surface.
 // Errors are faults: Unauthenticated with the document's text and the reason as
 // code, Forbidden when the token is good but grants nothing here, Unavailable
-// when an owner cannot be looked up, or what was withdrawn. Who is verified still
+// when an owner cannot be looked up, or what was withdrawn. Whoever is verified still
 // has to pass the Door.
 func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentials) (Principal, error) {
 	p, err := s.identify(ctx, surface, c)

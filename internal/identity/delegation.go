@@ -199,7 +199,7 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 	if err != nil {
 		return nil, err
 	}
-	// Who was told what a delegation says, and claims that, means the delegation that says it:
+	// Whoever was told what a delegation says, and claims that, means the delegation that says it:
 	// another one may cover the same by less content.
 	exact := func(t *ucan.Token) bool {
 		return slices.ContainsFunc(t.Leaf.Capabilities, func(c ucan.Capability) bool {

@@ -320,7 +320,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// Who signs the request has what they stored beside what they bring; who only holds a
+// Whoever signs the request has what they stored beside what they bring; whoever only holds a
 // delegation has that (ADR 0270).
 func TestWhatIsStoredCountsBesideWhatIsBrought(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 )
 
 // Anybody can mirror an ECDSA signature: the delegation says the same under
-// another CID. Who uses the twin before the delegation is revoked is known to the
+// another CID. Whoever uses the twin before the delegation is revoked is known to the
 // node by then, and has no more of it than who used the delegation itself.
 func TestTheTwinOfARevokedTokenIsForgottenToo(t *testing.T) {
 	t.Parallel()

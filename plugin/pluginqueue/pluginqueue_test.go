@@ -141,7 +141,7 @@ func TestLostItems(t *testing.T) {
 	}
 }
 
-// Who cannot renew an item does not go on when another worker may have it.
+// Whoever cannot renew an item does not go on when another worker may have it.
 func TestWorkEndsWhenAnItemCanNotBeRenewed(t *testing.T) {
 	t.Parallel()
 	url := sqldbtest.SQLiteURL(t)

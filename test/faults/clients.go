@@ -115,7 +115,7 @@ func (c *crowd) more(ctx context.Context, n int64) error {
 	return nil
 }
 
-// end lets everybody finish what he is at, and stop. Who cannot is cut off.
+// end lets everybody finish what they are at, and stop. Whoever cannot is cut off.
 func (c *crowd) end() {
 	if c.stop == nil {
 		return

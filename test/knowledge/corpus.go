@@ -121,7 +121,7 @@ type corpus struct {
 	close               func()
 }
 
-// owner has all documents. Who asks is nobody in particular.
+// owner has all documents. Whoever asks is nobody in particular.
 const owner = "corpus"
 
 func loadCorpus(ctx context.Context, folder string, embedder knowledge.Embedder) (*corpus, error) {

@@ -347,7 +347,7 @@ func TestMessagesOfADayAreCounted(t *testing.T) {
 			`{"message":"hello"}`); got.Status != http.StatusTooManyRequests {
 			t.Errorf("after a crash: %d %s", got.Status, got.Body)
 		}
-		// Who may read goes on reading, and others have a day of their own.
+		// Whoever may read goes on reading, and others have a day of their own.
 		if got := boss.do(t, w.Node(1), http.MethodGet, "/messages/"+boss.session, ""); got.Status != http.StatusOK {
 			t.Errorf("reading: %d %s", got.Status, got.Body)
 		}

@@ -33,7 +33,7 @@ func asked(t testing.TB, c *oracleclient.Client, question string) (answer string
 	return said[len(said)-1].Content, nil
 }
 
-// Who holds an owner's delegation and gives the oracle one of it asks that owner's
+// Whoever holds an owner's delegation and gives the oracle one of it asks that owner's
 // documents in a conversation, on every node, until the owner takes it back.
 func TestKnowledgeOfHolders(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func asksPeopleByTelephone(t *testing.T, w *system.World) {
 	})
 }
 
-// Who is linked with a DID asks people as that person: of what that person alone may
+// Whoever is linked with a DID asks people as that person: of what that person alone may
 // read, and the question and its answer are the person's on the web too. Once the link
 // has ended the telephone hears nothing of it.
 func asksPeopleAsThePerson(t *testing.T, w *system.World) {

@@ -153,7 +153,7 @@ func allowed(t *testing.T, w *World) {
 	}
 }
 
-// Who says no is told how to say yes later.
+// Whoever says no is told how to say yes later.
 func declined(t *testing.T, w *World) {
 	c := newChatter(t, w, identitytest.NewActor("declines"+string(w.Shape)))
 	s := c.suggest(t, w.Node(0), "list my files")

@@ -148,7 +148,7 @@ func (l *loser) isNobody(key did.Signer, session string) {
 	}
 }
 
-// Who lost the key asks for a new one at the linked telephone, an operator approves it,
+// Whoever lost the key asks for a new one at the linked telephone, an operator approves it,
 // and the new key is the person on every node from then on, whatever is killed; the lost
 // one is nobody. A second loss works as the first, and a mistake is undone.
 func TestALostKeyIsBoundAnewThroughTheTelephone(t *testing.T) {

@@ -5,6 +5,7 @@ package backupcli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,26 +43,13 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	if len(args) > 0 && args[0] == "key" {
 		return ucancli.RunKey(ctx, append([]string{"new", "--backup", "--out", "backup.key"}, args[1:]...), s)
 	}
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		args = append([]string{"list"}, args...)
-	}
-	verb, err := verbs.Find(args, "key")
-	if err != nil {
-		return err
-	}
-	fs := shell.NewFlags("backups "+args[0], s)
-	d := &desk{Desk: shell.NewDesk(fs, s, "/operator"), io: s}
-	fs.Var(&d.identity, "identity", "check: `FILE` of the age key that the backup is encrypted for; it is then restored for trial, here; may be repeated")
-	fs.StringVar(&d.every, "every", "", "schedule: time between two backups, as `DURATION` (24h, 7d), or off")
-	fs.StringVar(&d.keep, "keep", "", "schedule: how `MANY` of the newest stay, or off for all")
-	rest, err := shell.ParseMixed(fs, args[1:])
-	if err != nil {
-		return err
-	}
-	if err := verb.Check("backups "+args[0], rest); err != nil {
-		return err
-	}
-	return verb.Run(d, ctx, rest)
+	return verbs.Do(ctx, "backups", "list", args, s, func(fs *flag.FlagSet) *desk {
+		d := &desk{Desk: shell.NewDesk(fs, s, "/operator"), io: s}
+		fs.Var(&d.identity, "identity", "check: `FILE` of the age key that the backup is encrypted for; it is then restored for trial, here; may be repeated")
+		fs.StringVar(&d.every, "every", "", "schedule: time between two backups, as `DURATION` (24h, 7d), or off")
+		fs.StringVar(&d.keep, "keep", "", "schedule: how `MANY` of the newest stay, or off for all")
+		return d
+	}, "key")
 }
 
 // desk is where whoever looks after backups sits.

@@ -5,11 +5,10 @@ package owecli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/app/owing"
@@ -36,23 +35,9 @@ type desk struct {
 
 // Run does what the arguments say.
 func Run(ctx context.Context, args []string, s shell.IO) error {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		args = slices.Insert(slices.Clone(args), 0, "list")
-	}
-	verb, err := verbs.Find(args)
-	if err != nil {
-		return err
-	}
-	fs := shell.NewFlags("claims "+args[0], s)
-	d := &desk{shell.NewDesk(fs, s, "/operator"), s}
-	rest, err := shell.ParseMixed(fs, args[1:])
-	if err != nil {
-		return err
-	}
-	if err := verb.Check("claims "+args[0], rest); err != nil {
-		return err
-	}
-	return verb.Run(d, ctx, rest)
+	return verbs.Do(ctx, "claims", "list", args, s, func(fs *flag.FlagSet) *desk {
+		return &desk{shell.NewDesk(fs, s, "/operator"), s}
+	})
 }
 
 // pageSize is how many rows are asked for at once.

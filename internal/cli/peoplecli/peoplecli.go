@@ -4,10 +4,10 @@ package peoplecli
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -33,29 +33,16 @@ var verbs = shell.Verbs[*desk]{
 
 // Run does what the arguments say.
 func Run(ctx context.Context, args []string, s shell.IO) error {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		args = slices.Insert(slices.Clone(args), 0, "list")
-	}
-	verb, err := verbs.Find(args)
-	if err != nil {
-		return err
-	}
-	fs := shell.NewFlags("people "+args[0], s)
-	d := &desk{Desk: shell.NewDesk(fs, s, "/operator/people"), io: s}
-	fs.StringVar(&d.note, "note", "", "block: `TEXT` that says why, for operators")
-	fs.StringVar(&d.limits.bytes, "bytes", "", "quota: `SIZE` that their files may have, such as 5GiB; off is no limit, auto what everybody may have")
-	fs.StringVar(&d.limits.messages, "messages", "", "quota: `N` messages to the oracle in a day; off is no limit, auto what everybody may send")
-	fs.StringVar(&d.limits.cost, "cost", "", "quota: `DOLLARS` that the model may cost in a day, such as 0.50; off is no limit, auto what everybody may spend")
-	fs.StringVar(&d.out, "out", "", "export: `FILE` to write, which is not there yet; castalia-END.tar.gz unless given")
-	fs.StringVar(&d.confirm, "confirm", "", "erase: `END` of the DID, at least its last six characters; asked for unless given")
-	rest, err := shell.ParseMixed(fs, args[1:])
-	if err != nil {
-		return err
-	}
-	if err := verb.Check("people "+args[0], rest); err != nil {
-		return err
-	}
-	return verb.Run(d, ctx, rest)
+	return verbs.Do(ctx, "people", "list", args, s, func(fs *flag.FlagSet) *desk {
+		d := &desk{Desk: shell.NewDesk(fs, s, "/operator/people"), io: s}
+		fs.StringVar(&d.note, "note", "", "block: `TEXT` that says why, for operators")
+		fs.StringVar(&d.limits.bytes, "bytes", "", "quota: `SIZE` that their files may have, such as 5GiB; off is no limit, auto what everybody may have")
+		fs.StringVar(&d.limits.messages, "messages", "", "quota: `N` messages to the oracle in a day; off is no limit, auto what everybody may send")
+		fs.StringVar(&d.limits.cost, "cost", "", "quota: `DOLLARS` that the model may cost in a day, such as 0.50; off is no limit, auto what everybody may spend")
+		fs.StringVar(&d.out, "out", "", "export: `FILE` to write, which is not there yet; castalia-END.tar.gz unless given")
+		fs.StringVar(&d.confirm, "confirm", "", "erase: `END` of the DID, at least its last six characters; asked for unless given")
+		return d
+	})
 }
 
 // desk is where whoever looks after people sits.

@@ -23,7 +23,7 @@ func ServerFlag(fs *flag.FlagSet, s IO) *string {
 	return (*string)(&url)
 }
 
-// address is a server's. Who names a host alone means http: that is how a server on
+// address is a server's. Whoever names a host alone means http: that is how a server on
 // this machine is reached.
 type address string
 

@@ -2,9 +2,11 @@ package shell
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Verb is a subcommand of a command that works with a T: how many arguments it
@@ -28,6 +30,31 @@ func (v Verbs[T]) Find(args []string, others ...string) (Verb[T], error) {
 	names := slices.AppendSeq(others, maps.Keys(v))
 	slices.Sort(names)
 	return Verb[T]{}, NoSubcommand(args, names...)
+}
+
+// Do runs the subcommand that args begin with, or the one called usual where they begin
+// with none. prepare makes what it works with, and declares its flags; others as in Find.
+func (v Verbs[T]) Do(ctx context.Context, command, usual string, args []string, s IO,
+	prepare func(flags *flag.FlagSet) T, others ...string,
+) error {
+	if usual != "" && (len(args) == 0 || strings.HasPrefix(args[0], "-")) {
+		args = slices.Insert(slices.Clone(args), 0, usual)
+	}
+	verb, err := v.Find(args, others...)
+	if err != nil {
+		return err
+	}
+	name := command + " " + args[0]
+	flags := NewFlags(name, s)
+	with := prepare(flags)
+	rest, err := ParseMixed(flags, args[1:])
+	if err != nil {
+		return err
+	}
+	if err := verb.Check(name, rest); err != nil {
+		return err
+	}
+	return verb.Run(with, ctx, rest)
 }
 
 // Check refuses too few and too many arguments.

@@ -3,6 +3,7 @@ package shipcli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,28 +47,48 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 	if len(rules) > 0 {
 		query.Set("rules", strings.Join(rules, ""))
 	}
-	var said struct {
-		Classes []struct {
-			Name, Keep string
-			Moves      bool
-			Due        []struct {
-				Table string
-				Rows  int
-				More  bool
-			}
-		}
-		Tables []struct {
-			Name, Day           string
-			Rows, Bytes         int64
-			RowsADay, BytesADay *int64
-		}
-		Exported bool
-		Archived *archived
-	}
+	var said kept
 	if err := desk.Ask(ctx, http.MethodGet, "/retention?"+query.Encode(), nil, &said); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	said.printClasses(w)
+	if *tables {
+		said.printTables(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if said.Archived != nil && said.Archived.Conversations > 0 {
+		_, _ = fmt.Fprintln(s.Err, said.Archived)
+	}
+	if !said.Exported {
+		_, _ = fmt.Fprintln(s.Err, "Nothing is exported before it goes: RETENTION_EXPORT_URL says where to.")
+	}
+	return nil
+}
+
+// kept is what a server says that it keeps.
+type kept struct {
+	Classes []struct {
+		Name, Keep string
+		Moves      bool
+		Due        []struct {
+			Table string
+			Rows  int
+			More  bool
+		}
+	}
+	Tables []struct {
+		Name, Day           string
+		Rows, Bytes         int64
+		RowsADay, BytesADay *int64
+	}
+	Exported bool
+	Archived *archived
+}
+
+func (said kept) printClasses(w io.Writer) {
 	_, _ = fmt.Fprintln(w, "CLASS\tKEPT\tTABLE\tWOULD GO NOW")
 	for _, c := range said.Classes {
 		keep := c.Keep
@@ -85,29 +106,20 @@ func RunRetention(ctx context.Context, args []string, s shell.IO) error {
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d%s\n", c.Name, keep, d.Table, d.Rows, more)
 		}
 	}
-	if *tables {
-		_, _ = fmt.Fprintln(w, "\nTABLE\tROWS\tBYTES\tROWS A DAY\tMEASURED")
-		for _, t := range said.Tables {
-			growth, size := "-", "-"
-			if t.RowsADay != nil {
-				growth = fmt.Sprintf("%+d", *t.RowsADay)
-			}
-			if t.Bytes > 0 {
-				size = bytesize.Text(t.Bytes)
-			}
-			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", t.Name, t.Rows, size, growth, t.Day)
+}
+
+func (said kept) printTables(w io.Writer) {
+	_, _ = fmt.Fprintln(w, "\nTABLE\tROWS\tBYTES\tROWS A DAY\tMEASURED")
+	for _, t := range said.Tables {
+		growth, size := "-", "-"
+		if t.RowsADay != nil {
+			growth = fmt.Sprintf("%+d", *t.RowsADay)
 		}
+		if t.Bytes > 0 {
+			size = bytesize.Text(t.Bytes)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", t.Name, t.Rows, size, growth, t.Day)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if said.Archived != nil && said.Archived.Conversations > 0 {
-		_, _ = fmt.Fprintln(s.Err, said.Archived)
-	}
-	if !said.Exported {
-		_, _ = fmt.Fprintln(s.Err, "Nothing is exported before it goes: RETENTION_EXPORT_URL says where to.")
-	}
-	return nil
 }
 
 // archived is what the archive holds.

@@ -2,7 +2,7 @@
 // but a bearer string or a password.
 //
 // An app key is a record around a delegation that its maker signed to a key which
-// only this service holds (the holder, another one for each app key). Who presents
+// only this service holds (the holder, another one for each app key). Whoever presents
 // the app key gets what that delegation grants and nothing else: it is verified as
 // any token is, so that scope, ownership, membership, revocation and the audit of
 // the file store are those of tokens. Withdrawing the delegation, or anything that it

@@ -151,7 +151,7 @@ func (b *Book) Invitations(ctx context.Context, before time.Time, limit int) ([]
 	return b.store.Invitations(ctx, before, limit)
 }
 
-// RevokeInvitation withdraws an invitation. Who came by it stays.
+// RevokeInvitation withdraws an invitation. Whoever came by it stays.
 func (b *Book) RevokeInvitation(ctx context.Context, id string) error {
 	revoked, err := b.store.RevokeInvitation(ctx, id, b.now())
 	if err != nil {

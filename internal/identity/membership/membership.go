@@ -150,7 +150,7 @@ type Store interface {
 	RevokeInvitation(ctx context.Context, id string, at time.Time) (bool, error)
 	// Redeem makes the DID a member if the invitation counts, and counts the use,
 	// both or neither. A DID that has redeemed it, or is a member already, uses
-	// nothing up. Who was removed after the invitation was made does not come
+	// nothing up. Whoever was removed after the invitation was made does not come
 	// back by it.
 	Redeem(ctx context.Context, r Redemption) (Member, error)
 	// Choice returns the mode that was chosen last, or "".

@@ -96,7 +96,7 @@ type Store interface {
 	// AddLink stores a link.
 	AddLink(ctx context.Context, l Link) error
 	// OpenLink makes the DID an owner if the link counts, and ends all links, both
-	// or neither. Who opened it before and still is an owner gets the same answer.
+	// or neither. Whoever opened it before and still is an owner gets the same answer.
 	OpenLink(ctx context.Context, digest, who string, at time.Time) (Record, error)
 }
 

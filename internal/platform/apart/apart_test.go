@@ -107,7 +107,7 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// Who waits for a place is not told that the input was slow.
+// Whoever waits for a place is not told that the input was slow.
 func TestRunIsBusy(t *testing.T) {
 	t.Parallel()
 	runner := apart.New(limits(), os.Args[0], work)

@@ -384,7 +384,7 @@ func compare(b Backup, body io.Reader, n *atomic.Int64) (problem, err error) {
 // prune deletes what is older than the newest backups that are kept, and what no record
 // belongs to. The one just made is always kept; those dated in the future are neither
 // counted nor deleted, since nobody knows how old they are. Only who holds the lease may:
-// an archive whose record is yet to come has none. Who held it after looking has seen
+// an archive whose record is yet to come has none. Whoever held it after looking has seen
 // nothing of the next holder, whose names are new.
 func (p *Place) prune(ctx context.Context, at blob.Store, guard func() error,
 	made string, keep int, now time.Time,

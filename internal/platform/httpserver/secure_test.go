@@ -103,7 +103,8 @@ func TestWhatIsAnsweredBeforeHTTPSHasAnID(t *testing.T) {
 		w.WriteHeader(http.StatusPermanentRedirect)
 		return true
 	}
-	s := start(t, httpserver.Config{Plain: redirects}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/ok", echo())}})
+	routes := []httpserver.Route{get("/ok", echo())}
+	s := start(t, httpserver.Config{Plain: redirects}, httpserver.Surface{Name: "a", Routes: routes})
 	for path, status := range map[string]int{"/ok": http.StatusOK, "/away": http.StatusPermanentRedirect} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url(path), nil)
 		if err != nil {

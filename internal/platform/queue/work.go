@@ -151,23 +151,17 @@ func (q *Queue) renewing(ctx context.Context, it Item,
 	late := time.AfterFunc(time.Until(it.until), func() { cancel(ErrLost) })
 	defer late.Stop()
 	renewal.Go(func() {
-		tick := time.NewTicker(q.cfg.Lease / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		pace.Every(ctx, q.cfg.Lease/3, func() bool {
 			began := time.Now()
 			switch err := q.Renew(ctx, it); {
 			case err == nil:
 				late.Reset(time.Until(began.Add(q.cfg.Lease)))
 			case errors.Is(err, ErrLost):
 				cancel(ErrLost)
-				return
+				return false
 			}
-		}
+			return true
+		})
 	})
 	out, err := safely(ctx, it, do)
 	if err != nil && errors.Is(context.Cause(ctx), ErrLost) {

@@ -120,7 +120,7 @@ func TestAReplicaThatIsNotWholeIsRefused(t *testing.T) {
 	w.refused(empty, "no replica")
 }
 
-// Who may write to the place and knows for whom it is encrypted may begin a generation: one
+// Whoever may write to the place and knows for whom it is encrypted may begin a generation: one
 // that goes on where it begins itself must not be followed for ever.
 func TestAGenerationThatContinuesItselfIsRefused(t *testing.T) {
 	t.Parallel()

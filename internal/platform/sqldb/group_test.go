@@ -105,7 +105,7 @@ func TestAFailureInABatchIsItsOwn(t *testing.T) {
 		var wrong bool
 		switch i % 6 {
 		case 0, 5:
-			// Who shares a batch with a function that ended the writer's goroutine
+			// Whoever shares a batch with a function that ended the writer's goroutine
 			// hears of it, and is not stored.
 			wrong = err != nil && !strings.Contains(err.Error(), "goroutine")
 			if err == nil {

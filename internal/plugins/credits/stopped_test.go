@@ -88,7 +88,7 @@ func (bell) Tools() []plugin.Tool {
 	}}
 }
 
-// Who deletes a session in the middle of its turn pays for what the turn used.
+// Whoever deletes a session in the middle of its turn pays for what the turn used.
 func TestADeletedSessionIsPaidFor(t *testing.T) {
 	t.Parallel()
 	first := scripted.Calls(plugin.ModelToolCall{ID: "c", Name: "ring", Args: json.RawMessage(`{}`)})

@@ -46,7 +46,7 @@ func (w *world) erased(t *testing.T) []string {
 	return left
 }
 
-// Who is erased takes back what they authorized, at their own servers and at the operator's.
+// Whoever is erased takes back what they authorized, at their own servers and at the operator's.
 func TestWhoIsErasedLeavesNoTokens(t *testing.T) {
 	t.Parallel()
 	w, own, operators := shared(t)

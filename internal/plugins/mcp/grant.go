@@ -13,7 +13,7 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// grant is a user's authorization at a server, under g/user/name. Who renews it
+// grant is a user's authorization at a server, under g/user/name. Whoever renews it
 // claims it first: a refresh token that was used is worth nothing, and using it
 // twice may cost the whole authorization.
 type grant struct {

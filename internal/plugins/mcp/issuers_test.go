@@ -95,7 +95,7 @@ func TestAnIssuerThatForgotUs(t *testing.T) {
 	}
 }
 
-// Who renews nothing is not asked for it.
+// Whoever renews nothing is not asked for it.
 func TestAnIssuerThatRenewsNothing(t *testing.T) {
 	t.Parallel()
 	a := mcptest.NewIssuer(t)

@@ -64,7 +64,7 @@ func TestPreferences(t *testing.T) {
 		if d := cmp.Diff(map[string]any{"tone": "dry"}, read(t, alice.Do("GET", path, nil))); d != "" {
 			t.Error(d)
 		}
-		// Who takes the last wish back has none, however it was said.
+		// Whoever takes the last wish back has none, however it was said.
 		for method, body := range map[string]string{"PATCH": `{"tone":null}`, "PUT": `{}`} {
 			alice.Do("PUT", path, `{"tone":"dry"}`)
 			if r := alice.Do(method, path, body); r.Status != 200 || string(r.Body) != "null" {

@@ -9,7 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
 
-// Who may write into a box and not read there does not read by a detour: neither by
+// Whoever may write into a box and not read there does not read by a detour: neither by
 // publishing what others put there, nor by moving it to where it may be read.
 func TestWritingIsNotReading(t *testing.T) {
 	t.Parallel()

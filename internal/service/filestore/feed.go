@@ -52,7 +52,7 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 	tick := time.NewTicker(feedPoll)
 	defer tick.Stop()
 	for {
-		hint, leave := s.waiters.Wait(a.Namespace)
+		changed, leave := s.waiters.Wait(a.Namespace)
 		events, next, err := s.events(ctx, scope, after, limit)
 		if err != nil || len(events) > 0 {
 			leave()
@@ -60,7 +60,7 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 		}
 		after = next
 		select {
-		case <-hint:
+		case <-changed:
 		case <-tick.C:
 		case <-ctx.Done():
 		}

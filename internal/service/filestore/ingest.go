@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
@@ -25,8 +26,8 @@ const (
 
 // ingest reads body once and leaves its sealed content: small content inside the
 // returned blob, other content in the object store under a pending record.
-func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint int64) (*Blob, Content, error) {
-	if hint > s.cfg.MaxUpload {
+func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, announced int64) (*Blob, Content, error) {
+	if announced > s.cfg.MaxUpload {
 		return nil, Content{}, s.tooLarge()
 	}
 	keys, err := s.keys.namespace(ctx, ns)
@@ -34,7 +35,7 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 		return nil, Content{}, err
 	}
 	body = untilEnd{ctx, body}
-	head, whole, err := readHead(body, hint)
+	head, whole, err := readHead(body, announced)
 	if err != nil {
 		return nil, Content{}, err
 	}
@@ -64,10 +65,10 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 
 // readHead reads as much as may live in the database, and reports whether that
 // was all.
-func readHead(body io.Reader, hint int64) ([]byte, bool, error) {
+func readHead(body io.Reader, announced int64) ([]byte, bool, error) {
 	size := int64(InlineLimit + 1)
-	if hint > 0 && hint < InlineLimit {
-		size = hint + 1 // one more, to see the end
+	if announced > 0 && announced < InlineLimit {
+		size = announced + 1 // one more, to see the end
 	}
 	head := make([]byte, size)
 	n, err := blob.Fill(body, head)
@@ -154,16 +155,10 @@ func (s *Service) keepReserved(ctx context.Context, id string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(blobRenew)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				_ = s.store.RenewBlob(ctx, id, s.now().Add(blobLease)) // the next tick tries again
-			}
-		}
+		pace.Every(ctx, blobRenew, func() bool {
+			_ = s.store.RenewBlob(ctx, id, s.now().Add(blobLease)) // the next tick tries again
+			return true
+		})
 	}()
 	return func() { cancel(); <-done }
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
@@ -113,19 +114,14 @@ func (s *Service) LockUpload(ctx context.Context, id, holder string) (release fu
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(uploadLock / 4)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if won, err := s.store.LockUpload(ctx, id, holder, uploadLock); err == nil && !won {
-					close(gone)
-					return
-				}
+		pace.Every(ctx, uploadLock/4, func() bool {
+			won, err := s.store.LockUpload(ctx, id, holder, uploadLock)
+			if err == nil && !won {
+				close(gone)
+				return false
 			}
-		}
+			return true
+		})
 	}()
 	return func() {
 		cancel()

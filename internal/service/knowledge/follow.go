@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -99,7 +98,7 @@ func (s *Service) scan(ctx context.Context, at Scan) error {
 
 // inside reports whether a file belongs to a collection.
 func inside(c Collection, f File) bool {
-	return strings.HasPrefix(f.Path, c.Folder+"/") && !vfspath.IsHidden(f.Path)
+	return vfspath.Below(c.Folder).Contains(f.Path) && !vfspath.IsHidden(f.Path)
 }
 
 // follow takes in a page of a namespace's feed, and reports whether there was one.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document"
@@ -123,24 +124,17 @@ func whileHeld(ctx context.Context, renew, work func(ctx context.Context) error)
 	defer lost(nil)
 	var renewing sync.WaitGroup
 	defer renewing.Wait()
-	done := make(chan struct{})
-	defer close(done)
+	while, done := context.WithCancel(held)
+	defer done()
 	renewing.Go(func() {
-		tick := time.NewTicker(workLease / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-held.Done():
-				return
-			case <-done:
-				return
-			case <-tick.C:
-			}
-			if err := renew(held); fault.Is(err, fault.Conflict) {
+		pace.Every(while, workLease/3, func() bool {
+			err := renew(held)
+			if fault.Is(err, fault.Conflict) {
 				lost(err)
-				return
+				return false
 			}
-		}
+			return true
+		})
 	})
 	return work(held)
 }

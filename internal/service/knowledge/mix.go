@@ -1,9 +1,8 @@
 package knowledge
 
 import (
-	"strings"
-
 	"github.com/castalia-org/castalia/internal/platform/textindex"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // spare is how many times as many hits are looked at as are wanted, so that there is
@@ -55,7 +54,8 @@ func scopeOf(collections []Collection, open map[string]*opened) textindex.Scope 
 		scope[c.ID] = textindex.AllDocuments()
 		var around []*opened
 		for _, other := range before[c.Namespace] {
-			if strings.HasPrefix(c.Folder+"/", other.Folder+"/") || strings.HasPrefix(other.Folder+"/", c.Folder+"/") {
+			mine, theirs := vfspath.Below(c.Folder), vfspath.Below(other.Folder)
+			if mine.Covers(theirs) || theirs.Covers(mine) {
 				around = append(around, open[other.ID])
 			}
 		}

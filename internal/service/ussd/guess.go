@@ -84,10 +84,10 @@ func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Cou
 	// One at a time for each account: a crowd at one of them takes turns here, and
 	// needs no places that others would have to wait for.
 	queue := guessQueue + counters[len(counters)-1].Subject
-	if _, err := h.svc.desk.Enter(ctx, queue); err != nil {
+	if _, err := h.svc.memory.Enter(ctx, queue); err != nil {
 		return nil, fmt.Errorf("wait for other PINs: %w", err)
 	}
-	defer h.svc.desk.Leave(queue)
+	defer h.svc.memory.Leave(queue)
 	for {
 		g, err := h.try(ctx, account, counters, compare)
 		if !errors.Is(err, ErrPINBusy) {

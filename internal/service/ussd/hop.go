@@ -17,14 +17,14 @@ import (
 // hop is the work on one request, from what is known of the session to the
 // answer.
 type hop struct {
-	svc  *Service
-	req  *Request
-	id   string
-	now  time.Time
-	cur  *Session // what is stored, as far as is known; never changed
-	hint bool     // cur is what this node saw last; others may have gone on
-	next *Session // what will be stored
-	menu *ussdmenu.Menu
+	svc        *Service
+	req        *Request
+	id         string
+	now        time.Time
+	cur        *Session // what is stored, as far as is known; never changed
+	remembered bool     // cur is what this node saw last; others may have gone on
+	next       *Session // what will be stored
+	menu       *ussdmenu.Menu
 	// standing are the facts that hold for every session now.
 	standing ussdmenu.Facts
 
@@ -70,7 +70,7 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 		return true, &InvalidError{"phoneNumber", "must be the one that began the session"}
 	}
 	input, how := h.read()
-	if h.hint && (how == readSame || how == readOver) {
+	if h.remembered && (how == readSame || how == readOver) {
 		// Nothing is committed, so nothing would tell that another node has gone
 		// on, or has begun anew under the same id: ask the store.
 		return true, ErrStale
@@ -444,7 +444,7 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	if err := h.svc.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store hop: %w", err)
 	}
-	h.svc.desk.Put(n.ID, n)
+	h.svc.memory.Put(n.ID, n)
 	if h.newPhone {
 		h.svc.phones.Add(n.Phone)
 	}

@@ -31,7 +31,7 @@ func (h *hop) askNewKey(ctx context.Context) (string, map[string]string, error) 
 	if err != nil {
 		return "", nil, fmt.Errorf("look for a link: %w", err)
 	}
-	// Who has another kind of DID changes the keys in its document.
+	// Whoever has another kind of DID changes the keys in its document.
 	if did == proof.Issuer || !strings.HasPrefix(did, "did:key:") {
 		return "denied", nil, nil
 	}

@@ -282,12 +282,12 @@ func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone stri
 		return nil
 	}
 	id := sessionKey(dialect, sessionID)
-	if _, err := s.desk.Enter(ctx, id); err != nil {
+	if _, err := s.memory.Enter(ctx, id); err != nil {
 		return fmt.Errorf("wait for session: %w", err)
 	}
-	defer s.desk.Leave(id)
+	defer s.memory.Leave(id)
 	for range maxTries {
-		s.desk.Drop(id)
+		s.memory.Drop(id)
 		found, err := s.store.Session(ctx, id)
 		if errors.Is(err, ErrNoSession) {
 			return nil

@@ -23,7 +23,7 @@ func (s *Service) AnswerQuestions(ctx context.Context) error { return s.asker.Ru
 
 // askOracle asks and waits a little. What is not answered by then is stored and
 // promised; a worker asks again, on any node, and the answer waits for the next
-// login. Who asks on instead of approving has changed their mind.
+// login. Whoever asks on instead of approving has changed their mind.
 func (h *hop) askOracle(ctx context.Context) (string, map[string]string, error) {
 	if h.svc.cfg.Oracle == nil || h.next.Account == "" {
 		return "failed", nil, nil

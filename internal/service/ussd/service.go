@@ -104,8 +104,8 @@ type Config struct {
 	AccountsPerPhone int
 	// Dialects names those that are written as data.
 	Dialects []string
-	// Desk is how many sessions stay in memory; 0 is 8192.
-	Desk int
+	// InMemory is how many sessions stay in memory; 0 is 8192.
+	InMemory int
 
 	Oracle ussdquestion.Oracle // nil hides the menu item
 	// Approvals takes what askers decide; nil leaves it to other ways.
@@ -146,8 +146,8 @@ func (c *Config) fill() error {
 	if c.AccountsPerPhone <= 0 {
 		c.AccountsPerPhone = AccountsPerPhone
 	}
-	if c.Desk <= 0 {
-		c.Desk = 8192
+	if c.InMemory <= 0 {
+		c.InMemory = 8192
 	}
 	if c.Observer == nil {
 		c.Observer = silent{}
@@ -172,7 +172,7 @@ func (silent) Locked()                                   {}
 type Service struct {
 	cfg    Config
 	store  Store
-	desk   *ussdmemory.Desk[Session]
+	memory *ussdmemory.Sessions[Session]
 	menus  *ussdbook.Shelf
 	vault  *ussdpin.Vault
 	phones *ussdmemory.PhoneFilter
@@ -188,7 +188,7 @@ func New(store Store, cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, store: store,
-		desk:   ussdmemory.NewDesk[Session](cfg.Desk),
+		memory: ussdmemory.NewSessions[Session](cfg.InMemory),
 		menus:  ussdbook.NewShelf(store, cfg.Menus, storedMenu),
 		vault:  ussdpin.NewVault(cfg.Keys, cfg.PINCost, cfg.PINSlots),
 		phones: ussdmemory.NewPhoneFilter(),
@@ -242,30 +242,30 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 	}
 	req.arrived = s.cfg.Now()
 	id := req.key()
-	if req.met, err = s.desk.Enter(ctx, id); err != nil {
+	if req.met, err = s.memory.Enter(ctx, id); err != nil {
 		return Answer{}, "", "", fmt.Errorf("wait for session: %w", err)
 	}
-	defer s.desk.Leave(id)
+	defer s.memory.Leave(id)
 	for tries := 0; tries < maxTries; {
-		cur, hint, err := s.load(ctx, id, &req)
+		cur, remembered, err := s.load(ctx, id, &req)
 		if err != nil {
 			return Answer{}, "", "", err
 		}
-		h := &hop{svc: s, req: &req, id: id, cur: cur, hint: hint, now: s.cfg.Now(), standing: s.standing(ctx)}
+		h := &hop{svc: s, req: &req, id: id, cur: cur, remembered: remembered, now: s.cfg.Now(), standing: s.standing(ctx)}
 		done, err := h.run(ctx)
 		if errors.Is(err, ErrRecount) {
 			if err := h.recount(ctx); err != nil {
 				return Answer{}, "", "", err
 			}
-			s.desk.Drop(id)
+			s.memory.Drop(id)
 			tries++
 			continue
 		}
 		if errors.Is(err, ErrStale) {
-			s.desk.Drop(id)
+			s.memory.Drop(id)
 			req.guessed = nil
-			// Who loses on what the store said a moment ago was raced.
-			if !hint {
+			// Whoever loses on what the store said a moment ago was raced.
+			if !remembered {
 				req.met, req.lost = true, &Prior{}
 				if cur != nil {
 					req.lost = &Prior{Rev: cur.Rev, Hop: cur.Hop}
@@ -276,14 +276,14 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 		}
 		if err != nil {
 			// What the store holds now is not known: ask it next time.
-			s.desk.Drop(id)
+			s.memory.Drop(id)
 			return Answer{}, "", "", err
 		}
 		if !done {
 			if err := h.pause(ctx); err != nil {
 				return Answer{}, "", "", err
 			}
-			s.desk.Drop(id)
+			s.memory.Drop(id)
 			req.met = true
 			continue
 		}
@@ -293,12 +293,12 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 	return Answer{}, "", "", fault.New(fault.Unavailable, "The session is busy.")
 }
 
-// load returns the session as far as it is known: from the desk, which is a
-// hint, else from the store. A first dial is tried without looking: the commit
-// finds out. Where nothing numbers the inputs a hint is of no use: whoever loses
+// load returns the session as far as it is known: from memory, which may
+// be behind, else from the store. A first dial is tried without looking: the commit
+// finds out. Where nothing numbers the inputs memory is of no use: whoever loses
 // must know whether another node was at the same input, or an earlier one.
-func (s *Service) load(ctx context.Context, id string, req *Request) (found *Session, hint bool, err error) {
-	if known := s.desk.Get(id); known != nil && !req.numberless() {
+func (s *Service) load(ctx context.Context, id string, req *Request) (found *Session, remembered bool, err error) {
+	if known := s.memory.Get(id); known != nil && !req.numberless() {
 		return known, true, nil
 	}
 	if req.fresh() && !req.looked {

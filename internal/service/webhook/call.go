@@ -9,7 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// How many calls wait for one endpoint, and for all, on a node. Who comes when there
+// How many calls wait for one endpoint, and for all, on a node. Whoever comes when there
 // is no place is not sent, and told so: a receiver that hangs holds so many, and
 // nobody else.
 const (

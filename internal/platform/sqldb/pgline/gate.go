@@ -73,7 +73,7 @@ func (g *gate) enter(ctx context.Context) error {
 	}
 }
 
-// enterAlone shuts the gate. Who was quick has left before long; for one that takes its
+// enterAlone shuts the gate. Whoever was quick has left before long; for one that takes its
 // time nobody waits.
 func (g *gate) enterAlone(ctx context.Context) error {
 	late := time.NewTimer(aloneWait)

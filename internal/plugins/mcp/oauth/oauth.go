@@ -52,7 +52,8 @@ const (
 // New makes a client that connects by dial. plain lets addresses be without TLS.
 func New(dial Dial, plain bool) *Client {
 	inner := &http.Transport{
-		DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout, ResponseHeaderTimeout: requestTimeout,
+		DialContext: dial, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: requestTimeout, ResponseHeaderTimeout: requestTimeout,
 		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &Client{plain: plain, http: &http.Client{

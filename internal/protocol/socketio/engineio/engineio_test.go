@@ -255,8 +255,9 @@ func TestUpgradesCarryTheIDOfTheirRequest(t *testing.T) {
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
-		got := resp.Header.Get("X-Request-Id")
-		if connection := resp.Header["Connection"]; resp.StatusCode != http.StatusSwitchingProtocols || got != "the-id" || !cmp.Equal(connection, []string{"Upgrade"}) {
+		got, connection := resp.Header.Get("X-Request-Id"), resp.Header["Connection"]
+		if resp.StatusCode != http.StatusSwitchingProtocols || got != "the-id" ||
+			!cmp.Equal(connection, []string{"Upgrade"}) {
 			t.Errorf("%s: %d with id %q, Connection %q", query, resp.StatusCode, got, connection)
 		}
 	}

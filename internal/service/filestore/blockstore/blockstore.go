@@ -259,7 +259,7 @@ func (s *Service) note(ctx context.Context, w Where, hash string) (found filesto
 			return filestore.File{}, Place{}, err
 		}
 		if err := s.store.SavePlaces(ctx, f.Blob, AsFile, places, true); err != nil {
-			// Who reads does not suffer from a disk that is full: it is noted another time.
+			// Whoever reads does not suffer from a disk that is full: it is noted another time.
 			s.files.Log().WarnContext(ctx, "places of blocks were not noted", slog.String("event", "blocks.note_failed"), slog.Any("error", err))
 		}
 		if at.Hash != "" {

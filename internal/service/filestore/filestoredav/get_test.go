@@ -46,7 +46,7 @@ func TestAReadIsOneQuery(t *testing.T) {
 	}
 }
 
-// Who may only list sees folders, and of files that they are there.
+// Whoever may only list sees folders, and of files that they are there.
 func TestWhoMayListReadsNothing(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {

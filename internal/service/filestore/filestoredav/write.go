@@ -89,7 +89,7 @@ func (a *api) mkcol(c *call) error {
 }
 
 // keepParent makes the folder that something is about to leave, so that it stays as
-// it would on a disk. Who may not write there leaves it as it is.
+// it would on a disk. Whoever may not write there leaves it as it is.
 func (a *api) keepParent(c *call, path string) error {
 	up := parent(path)
 	if up == "/" {

@@ -14,6 +14,8 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
 )
@@ -82,21 +84,13 @@ func (h *handler) over(ctx context.Context, a filestore.Access) <-chan struct{} 
 		return nil
 	}
 	over := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(linkCheck)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if fault.Is(h.svc.Admit(ctx, a), fault.Forbidden) {
-				close(over)
-				return
-			}
+	go pace.Every(ctx, linkCheck, func() bool {
+		if fault.Is(h.svc.Admit(ctx, a), fault.Forbidden) {
+			close(over)
+			return false
 		}
-	}()
+		return true
+	})
 	return over
 }
 
@@ -222,5 +216,5 @@ func (w *watches) touched(n *watch, events []filestore.Event) []string {
 
 // covers reports whether a watched path is the changed one, or a folder of it.
 func covers(watched, changed string) bool {
-	return watched == changed || strings.HasSuffix(watched, "/") && strings.HasPrefix(changed, watched)
+	return watched == changed || strings.HasSuffix(watched, "/") && vfspath.Root(watched).Contains(changed)
 }

@@ -4,7 +4,7 @@
 //
 // A token that gives everything in a folder may make it a collection; who else reads
 // its passages is its owner's to say, by a token of their own, since what is
-// published cannot be taken back from those who read it. Who answers questions to
+// published cannot be taken back from those who read it. Whoever answers questions to
 // people is an operator, or holds knowledge/answer in the folder. What callers may
 // read is the service's to say.
 package knowledgehttp

@@ -175,7 +175,7 @@ func TestBargeInStopsTheVoiceAndTheRun(t *testing.T) {
 	}
 }
 
-// Who interrupts leaves in the transcript, on the page and in what the model is told
+// Whoever interrupts leaves in the transcript, on the page and in what the model is told
 // next what was heard of the answer, and no more; whether it was written whole or not.
 func TestWhatWasHeardAndNoMoreIsKept(t *testing.T) {
 	t.Parallel()
@@ -265,7 +265,7 @@ func TestAnAsideDoesNotStopTheVoice(t *testing.T) {
 	}
 }
 
-// Who interrupts the voice stops the answer that it speaks. What else goes on in
+// Whoever interrupts the voice stops the answer that it speaks. What else goes on in
 // the session by then, such as the answer to a message that was typed, goes on.
 func TestBargeInStopsNothingElse(t *testing.T) {
 	t.Parallel()

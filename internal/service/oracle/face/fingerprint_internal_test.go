@@ -6,7 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
-// Who asks the same under other instructions asks something else; a page whose messages have
+// Whoever asks the same under other instructions asks something else; a page whose messages have
 // names may show something else meanwhile.
 func TestWhatTellsRequestsApart(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func (f *Faces) BeginLatest(ctx context.Context, ask Ask, continues bool) (answe
 }
 
 // Latest reads the last message of a conversation from its beginning, run by run; there is none when its
-// answer arrived, or is not kept any more. Who calls it closes the answers.
+// answer arrived, or is not kept any more. Whoever calls it closes the answers.
 func (f *Faces) Latest(ctx context.Context, owner, conversation string) ([]*Answer, error) {
 	l, err := f.latest(ctx, owner, conversation)
 	if err != nil || len(l.Runs) == 0 {

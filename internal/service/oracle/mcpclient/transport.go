@@ -108,7 +108,7 @@ func (t transport) send(ctx context.Context, r *http.Request) (resp *http.Respon
 	return resp, token, err
 }
 
-// holds reports whether the user has tokens for the server. Who gets some later has
+// holds reports whether the user has tokens for the server. Whoever gets some later has
 // them in the next turn: what follows redirects now must not carry any.
 func holds(s plugin.MCPServer) bool { return s.Access != nil && s.Access.Holder() != "" }
 

@@ -137,11 +137,13 @@ func (a *api) routes() []httpserver.Route {
 	unknown := httpserver.Reply{Status: 404, Body: ErrorBody{}, Doc: "No such session of yours."}
 	list := []httpserver.Route{
 		{
-			Method: "POST", Pattern: "/sessions", Summary: "Create a session", Tags: chat, Handler: identityhttp.Caller(a.createSession),
+			Method: "POST", Pattern: "/sessions", Summary: "Create a session", Tags: chat,
+			Handler: identityhttp.Caller(a.createSession),
 			Replies: []httpserver.Reply{{Status: 201, Body: SessionBody{}}},
 		},
 		{
-			Method: "GET", Pattern: "/sessions", Summary: "List your sessions", Tags: chat, Params: page, Handler: identityhttp.Caller(a.listSessions),
+			Method: "GET", Pattern: "/sessions", Summary: "List your sessions", Tags: chat, Params: page,
+			Handler: identityhttp.Caller(a.listSessions),
 			Replies: []httpserver.Reply{{Status: 200, Body: SessionList{}}, bad},
 		},
 		{
@@ -149,7 +151,8 @@ func (a *api) routes() []httpserver.Route {
 			Handler: identityhttp.Caller(a.deleteSession), Replies: []httpserver.Reply{{Status: 200, Body: Deleted{}}, unknown},
 		},
 		{
-			Method: "GET", Pattern: "/sessions/{sessionId}/messages", Summary: "Read a session turn by turn", Tags: chat, Handler: identityhttp.Caller(a.pageMessages),
+			Method: "GET", Pattern: "/sessions/{sessionId}/messages", Summary: "Read a session turn by turn", Tags: chat,
+			Handler: identityhttp.Caller(a.pageMessages),
 			Params: []httpserver.Param{
 				session,
 				{Name: "limit", In: "query", Schema: 0, Doc: "Turns, 1 to 100; 20 when absent."},
@@ -159,7 +162,8 @@ func (a *api) routes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: PageBody{}}, bad, unknown},
 		},
 		{
-			Method: "GET", Pattern: "/sessions/{sessionId}/run", Summary: "The run that is going on", Tags: runs, Handler: identityhttp.Caller(a.sessionRun),
+			Method: "GET", Pattern: "/sessions/{sessionId}/run", Summary: "The run that is going on", Tags: runs,
+			Handler: identityhttp.Caller(a.sessionRun),
 			Params: []httpserver.Param{
 				session,
 				{Name: "requestId", In: "query", Doc: "The X-Request-Id of a message whose answer was lost: the run that it started, also when it has ended."},
@@ -180,7 +184,8 @@ func (a *api) routes() []httpserver.Route {
 		},
 		{
 			Method: "GET", Pattern: "/messages/{sessionId}", Summary: "Read a whole session", Tags: chat, Params: []httpserver.Param{session},
-			Handler: identityhttp.Caller(a.listMessages), Replies: []httpserver.Reply{{Status: 200, Body: MessageList{}}, unknown},
+			Handler: identityhttp.Caller(a.listMessages),
+			Replies: []httpserver.Reply{{Status: 200, Body: MessageList{}}, unknown},
 		},
 		{
 			Method: "POST", Pattern: "/messages/abort", Summary: "Stop what is going on in a session", Tags: chat, Body: AbortBody{},
@@ -195,15 +200,18 @@ func (a *api) routes() []httpserver.Route {
 			},
 		},
 		{
-			Method: "POST", Pattern: "/delegation", Summary: "Authorise the oracle", Tags: grants, Body: DepositBody{}, Handler: identityhttp.Caller(a.storeDelegation),
+			Method: "POST", Pattern: "/delegation", Summary: "Authorise the oracle", Tags: grants, Body: DepositBody{},
+			Handler: identityhttp.Caller(a.storeDelegation),
 			Replies: []httpserver.Reply{{Status: 200, Body: Granted{}}, bad},
 		},
 		{
-			Method: "GET", Pattern: "/delegation", Summary: "Is the oracle authorised?", Tags: grants, Handler: identityhttp.Caller(a.delegation),
+			Method: "GET", Pattern: "/delegation", Summary: "Is the oracle authorised?", Tags: grants,
+			Handler: identityhttp.Caller(a.delegation),
 			Replies: []httpserver.Reply{{Status: 200, Body: DelegationBody{}}},
 		},
 		{
-			Method: "DELETE", Pattern: "/delegation", Summary: "Withdraw the authorisation", Tags: grants, Handler: identityhttp.Caller(a.forgetDelegation),
+			Method: "DELETE", Pattern: "/delegation", Summary: "Withdraw the authorisation", Tags: grants,
+			Handler: identityhttp.Caller(a.forgetDelegation),
 			Replies: []httpserver.Reply{{Status: 200, Body: Granted{}}},
 		},
 	}

@@ -234,7 +234,7 @@ func TestReplyWithoutStream(t *testing.T) {
 	}
 }
 
-// Who was asked for a delegation in an answer that was an error has not heard
+// Whoever was asked for a delegation in an answer that was an error has not heard
 // of it.
 func TestARefusedMessageAsksForNoDelegation(t *testing.T) {
 	t.Parallel()

@@ -80,12 +80,14 @@ func (a *api) versionRoutes() []httpserver.Route {
 			},
 		},
 		{
-			Method: "GET", Pattern: message + "/versions", Summary: "The versions of a turn", Tags: tags, Params: params, Handler: identityhttp.Caller(a.listVersions),
+			Method: "GET", Pattern: message + "/versions", Summary: "The versions of a turn", Tags: tags, Params: params,
+			Handler: identityhttp.Caller(a.listVersions),
 			Replies: []httpserver.Reply{{Status: 200, Body: VersionList{}}, unknown},
 		},
 		{
-			Method: "POST", Pattern: message + "/choose", Summary: "Show another version of a turn", Tags: tags, Params: params, Handler: identityhttp.Caller(a.chooseVersion),
-			Doc: "The transcript becomes the branch of that message: what came before it, its turn, and what was last shown behind it. Models are told this branch alone.",
+			Method: "POST", Pattern: message + "/choose", Summary: "Show another version of a turn", Tags: tags, Params: params,
+			Handler: identityhttp.Caller(a.chooseVersion),
+			Doc:     "The transcript becomes the branch of that message: what came before it, its turn, and what was last shown behind it. Models are told this branch alone.",
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: VersionList{}}, unknown, {Status: 409, Body: ErrorBody{}, Doc: "A run is going on in the session."},
 			},
@@ -98,7 +100,8 @@ func (a *api) versionRoutes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: FeedbackBody{}}, bad, unknown},
 		},
 		{
-			Method: "DELETE", Pattern: message + "/feedback", Summary: "Take feedback back", Tags: tags, Params: answer, Handler: identityhttp.Caller(a.forgetFeedback),
+			Method: "DELETE", Pattern: message + "/feedback", Summary: "Take feedback back", Tags: tags, Params: answer,
+			Handler: identityhttp.Caller(a.forgetFeedback),
 			Replies: []httpserver.Reply{{Status: 204}, unknown},
 		},
 	}

@@ -38,7 +38,7 @@ func (st *Store) AddCost(ctx context.Context, sponsor string, micros int64, now 
 	return nil
 }
 
-// ReserveCost implements turn.Ledger. Who wants the same day waits for the row.
+// ReserveCost implements turn.Ledger. Whoever wants the same day waits for the row.
 func (st *Store) ReserveCost(ctx context.Context, sponsor string, limit, want int64,
 	now time.Time,
 ) (held, spent int64, err error) {

@@ -35,7 +35,8 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 			t.Parallel()
 			s := open(t)
 			for _, owner := range []string{"alice", "bob"} {
-				must(t, s.CreateSession(t.Context(), oracle.Session{ID: "s-" + owner, Owner: owner, CreatedAt: callsNow, UpdatedAt: callsNow}))
+				session := oracle.Session{ID: "s-" + owner, Owner: owner, CreatedAt: callsNow, UpdatedAt: callsNow}
+				must(t, s.CreateSession(t.Context(), session))
 			}
 			test(t, s)
 		})

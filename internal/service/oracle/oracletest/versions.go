@@ -74,7 +74,8 @@ func testVersions(t *testing.T, st Store) {
 }
 
 // askAnew asks a turn again and answers it.
-func askAnew(t *testing.T, st Store, session, message, text string, kind oracle.VersionKind) (human string, now oracle.Session) {
+func askAnew(t *testing.T, st Store, session, message, text string, kind oracle.VersionKind,
+) (human string, now oracle.Session) {
 	t.Helper()
 	asked, err := st.Asked(t.Context(), Owner, session, message)
 	must(t, err)
@@ -114,7 +115,8 @@ func testVersionLists(t *testing.T, st Store, session, a, b, c, edited string) {
 	if versions, err = st.Versions(ctx, Owner, session, 0); err != nil || len(versions) != 4 {
 		t.Errorf("all that have several: %+v %v", versions, err)
 	}
-	if versions, err = st.Versions(ctx, Owner, session, 1); err != nil || len(versions) != 1 || versions[0].MessageID != a {
+	versions, err = st.Versions(ctx, Owner, session, 1)
+	if err != nil || len(versions) != 1 || versions[0].MessageID != a {
 		t.Errorf("the only one: %+v %v", versions, err)
 	}
 	if list, err := st.Turn(ctx, Owner, session, 5); err != nil || len(list) != 2 || list[0].ID != c {

@@ -68,7 +68,7 @@ func (s *torn) Frames(ctx context.Context, id string, after int64, limit int) ([
 	return s.Store.Frames(ctx, id, after, limit)
 }
 
-// Who waits for the end of a run waits for it also when frames, of which it had
+// Whoever waits for the end of a run waits for it also when frames, of which it had
 // fallen behind, cannot be read for a moment.
 func TestTheEndIsAwaitedWhateverCanNotBeRead(t *testing.T) {
 	t.Parallel()

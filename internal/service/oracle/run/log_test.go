@@ -23,7 +23,7 @@ func (s slow) Append(context.Context, Batch) (bool, error) {
 	return false, nil
 }
 
-// Who flushes waits for a checkpoint that is just being written, also when no
+// Whoever flushes waits for a checkpoint that is just being written, also when no
 // frame is written with it: what follows must not be done before.
 func TestFlushWaitsForACheckpointOnItsWay(t *testing.T) {
 	t.Parallel()

@@ -168,7 +168,8 @@ func (e emitter) ToolCall(ctx context.Context, ev plugin.ToolCallEvent) error {
 // RenderComponent asks pages to show a component.
 func (e emitter) RenderComponent(ctx context.Context, ev plugin.RenderComponentEvent) error {
 	e.t.render(ctx, oracle.RenderComponentPayload{
-		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status, EventID: cmp.Or(ev.EventID, oracle.NewID()),
+		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status,
+		EventID: cmp.Or(ev.EventID, oracle.NewID()),
 	})
 	return nil
 }

@@ -176,7 +176,7 @@ func TestEverythingTypedIsRead(t *testing.T) {
 		t.Error(err)
 	}
 	// An input that is missing is not an empty one, which would begin anew.
-	if _, err := all[0].Read(ussddialect.Incoming{Query: "SESSIONID=1&MSISDN=2547&USSDCODE=*415%23"}); err == nil || !strings.Contains(err.Error(), "INPUT must be there") {
+	if _, err := all[0].Read(ussddialect.Incoming{Query: "SESSIONID=1&MSISDN=2547&USSDCODE=*415%23"}); err == nil || !strings.Contains(err.Error(), "INPUT is required") {
 		t.Error(err)
 	}
 }

@@ -35,7 +35,7 @@ func TestARefusalIsExplained(t *testing.T) {
 		{"", "application/json", good(map[string]any{"sessionId": strings.Repeat("x", 101)}), "sessionId", "1 to 100"},
 		{"", "application/json", good(map[string]any{"text": strings.Repeat("7", 183)}), "text", "at most 182"},
 		{"/africastalking", "application/json", good(map[string]any{"text": strings.Repeat("7", 2001)}), "text", "at most 2000"},
-		{"", "application/json", good(map[string]any{"text": nil}), "text", "must be there"},
+		{"", "application/json", good(map[string]any{"text": nil}), "text", "is required exactly once"},
 		{"", "application/json", good(map[string]any{"text": 70382}), "text", "must be of type string"},
 		{"", "application/json", good(map[string]any{"Text": secret}), "body", "exact name"},
 		{"", "application/json", "{", "body", "JSON object"},

@@ -56,11 +56,11 @@ type Deps struct {
 
 // api holds the handlers.
 type api struct {
-	svc   *ussd.Service // nil while the database is away
-	log   *slog.Logger
-	slots chan struct{}
-	data  map[string]*ussddialect.Dialect // by path
-	gate  *ussdgate.Gate
+	svc    *ussd.Service // nil while the database is away
+	log    *slog.Logger
+	places chan struct{}
+	data   map[string]*ussddialect.Dialect // by path
+	gate   *ussdgate.Gate
 }
 
 // Surface returns the routes of the USSD gateway.
@@ -72,7 +72,7 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 	if deps.InFlight <= 0 {
 		deps.InFlight = 4096
 	}
-	a.slots = make(chan struct{}, deps.InFlight)
+	a.places = make(chan struct{}, deps.InFlight)
 	return httpserver.Surface{
 		Name:     "ussd",
 		Prefixes: []string{pathSession},
@@ -118,7 +118,7 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 		return ussd.Answer{}, fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
 	}
 	select {
-	case a.slots <- struct{}{}:
+	case a.places <- struct{}{}:
 	default:
 		return ussd.Answer{}, fault.New(fault.Unavailable, "Too many requests are in flight.")
 	}
@@ -134,7 +134,7 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 				got <- outcome{err: fault.New(fault.Internal, "Internal server error")}
 			}
 			cancel()
-			<-a.slots
+			<-a.places
 		}()
 		answer, err := work(ctx)
 		got <- outcome{answer, err}

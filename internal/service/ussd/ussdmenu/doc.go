@@ -18,7 +18,5 @@
 //
 // Values that a user typed are data: they are clipped to the size that their
 // variable declares and stripped of control characters, and are never read as
-// part of a template.
-//
-// Decision: ADR 0047.
+// part of a template. Decision: ADR 0047.
 package ussdmenu

@@ -44,7 +44,7 @@ func NewVault(keys *Keys, cost Cost, slots int) *Vault {
 	return &Vault{keys: keys, cost: cost.orDefault(), slots: make(chan struct{}, max(1, slots))}
 }
 
-// Turn waits until a slow hash may run. Who has the turn may count on being
+// Turn waits until a slow hash may run. Whoever has the turn may count on being
 // done soon, and calls done then.
 func (v *Vault) Turn(ctx context.Context) (done func(), err error) {
 	select {

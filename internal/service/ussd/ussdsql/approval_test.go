@@ -98,7 +98,7 @@ func TestApprovalsAreDecidedByTelephone(t *testing.T) {
 	})
 }
 
-// Who hangs up finds the question after the next login, at another node.
+// Whoever hangs up finds the question after the next login, at another node.
 func TestApprovalsWaitForTheNextLogin(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {

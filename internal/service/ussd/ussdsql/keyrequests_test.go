@@ -491,7 +491,7 @@ func (d *keyDesk) slowly(happens func()) *ussdkey.Service {
 	})
 }
 
-// Who is let in as an operator, and loses the role before the key is bound, binds none; nor
+// Whoever is let in as an operator, and loses the role before the key is bound, binds none; nor
 // does who lends a role that is gone, or an owner of whom less is left than it takes.
 func TestWhatRolesAreLeftWhenAKeyIsApproved(t *testing.T) {
 	t.Parallel()
@@ -528,7 +528,7 @@ func TestWhatRolesAreLeftWhenAKeyIsApproved(t *testing.T) {
 	})
 }
 
-// Who reads a request that waits, and undoes it after somebody else has approved it, is
+// Whoever reads a request that waits, and undoes it after somebody else has approved it, is
 // not who approved it.
 func TestWhoUndoesAKeyThatIsApprovedMeanwhile(t *testing.T) {
 	t.Parallel()

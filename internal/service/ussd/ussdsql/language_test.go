@@ -56,7 +56,7 @@ func TestTheLanguageIsNotAlwaysAskedFor(t *testing.T) {
 		if got := q.Dial(t, "n4").Text; !strings.HasPrefix(got, "Choose your language") {
 			t.Errorf("after it was cut off: %q", got)
 		}
-		// Who has an account has a language.
+		// Whoever has an account has a language.
 		r := ussdtest.NewPhone(node(), "+260971230004", "n5")
 		register(t, r, "70382")
 		r.Handler = svc

@@ -12,7 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
-// Writes of SQLite are committed in groups. Who is told to count again because of
+// Writes of SQLite are committed in groups. Whoever is told to count again because of
 // a write of the same group must not be shown what was before the group: it would
 // be told so again, until it gave up.
 func TestCountingAgainWaitsForTheGroup(t *testing.T) {

@@ -61,105 +61,129 @@ const (
 
 // interpret goes over a stream with its resources.
 func (p *page) interpret(data []byte, resources pdf.Value, g state) {
-	var (
-		operands  []token
-		saved     []state
-		text      = identity
-		line      = identity
-		fontTable = resources.Key("Font")
-		fonts     = p.tables(fontTable)
-	)
-	num := func(i int) float64 {
-		if i = len(operands) - 1 - i; i < 0 {
-			return 0
-		}
-		return operands[i].num
+	fonts := resources.Key("Font")
+	in := interpreter{
+		page: p, lexer: lexer{data: data, reuse: true}, state: g,
+		text: identity, line: identity, fontTable: fonts, known: p.tables(fonts),
 	}
-	last := func() token {
-		if len(operands) == 0 {
-			return token{}
-		}
-		return operands[len(operands)-1]
-	}
-	move := func(tx, ty float64) {
-		line = matrix{1, 0, 0, 1, tx, ty}.over(line)
-		text = line
-	}
-	for l := (lexer{data: data, reuse: true}); *p.budget > 0 && len(p.runs) < maxRuns; {
-		t, ok := l.next(0)
+	for *p.budget > 0 && len(p.runs) < maxRuns {
+		t, ok := in.lexer.next(0)
 		if !ok {
 			return
 		}
 		if t.kind != operatorToken {
-			if len(operands) < 64 {
-				operands = append(operands, t)
+			if len(in.operands) < 64 {
+				in.operands = append(in.operands, t)
 			}
 			continue
 		}
 		*p.budget--
-		switch t.text {
-		case "q":
-			if len(saved) < maxStates {
-				saved = append(saved, g)
-			}
-		case "Q":
-			if n := len(saved); n > 0 {
-				g, saved = saved[n-1], saved[:n-1]
-			}
-		case "cm":
-			g.ctm = matrix{num(5), num(4), num(3), num(2), num(1), num(0)}.over(g.ctm)
-		case "BT":
-			text, line = identity, identity
-		case "Tf":
-			g.size = num(0)
-			if len(operands) >= 2 {
-				name := operands[len(operands)-2].text
-				if fonts[name] == nil {
-					*p.budget -= lookUp
-					fonts[name] = p.fonts(fontTable.Key(name))
-				}
-				g.font = fonts[name]
-			}
-		case "Tc":
-			g.charSpace = num(0)
-		case "Tw":
-			g.wordSpace = num(0)
-		case "Tz":
-			g.scale = num(0) / 100
-		case "TL":
-			g.leading = num(0)
-		case "Ts":
-			g.rise = num(0)
-		case "Td":
-			move(num(1), num(0))
-		case "TD":
-			g.leading = -num(0)
-			move(num(1), num(0))
-		case "Tm":
-			line = matrix{num(5), num(4), num(3), num(2), num(1), num(0)}
-			text = line
-		case "T*":
-			move(0, -g.leading)
-		case "Tj":
-			text = p.show(g, text, []token{last()})
-		case "TJ":
-			text = p.show(g, text, last().array)
-		case "'":
-			move(0, -g.leading)
-			text = p.show(g, text, []token{last()})
-		case "\"":
-			g.wordSpace, g.charSpace = num(2), num(1)
-			move(0, -g.leading)
-			text = p.show(g, text, []token{last()})
-		case "Do":
+		switch act := operators[t.text]; {
+		case act != nil:
+			act(&in)
+		case t.text == "Do":
 			*p.budget -= lookUp
-			p.form(resources.Key("XObject").Key(last().text), resources, g)
-		case "ID":
-			l.skipImage()
+			p.form(resources.Key("XObject").Key(in.last().text), resources, in.state)
 		}
-		operands = operands[:0]
+		in.operands = in.operands[:0]
 	}
 }
+
+// interpreter is where a stream stands.
+type interpreter struct {
+	page      *page
+	lexer     lexer
+	operands  []token
+	state     state
+	saved     []state
+	text      matrix
+	line      matrix
+	fontTable pdf.Value
+	known     map[string]*font
+}
+
+// num is an operand, the last of them 0.
+func (in *interpreter) num(i int) float64 {
+	if i = len(in.operands) - 1 - i; i < 0 {
+		return 0
+	}
+	return in.operands[i].num
+}
+
+func (in *interpreter) last() token {
+	if len(in.operands) == 0 {
+		return token{}
+	}
+	return in.operands[len(in.operands)-1]
+}
+
+// matrix is what six operands say.
+func (in *interpreter) matrix() matrix {
+	return matrix{in.num(5), in.num(4), in.num(3), in.num(2), in.num(1), in.num(0)}
+}
+
+func (in *interpreter) move(tx, ty float64) {
+	in.line = matrix{1, 0, 0, 1, tx, ty}.over(in.line)
+	in.text = in.line
+}
+
+// operators are those that concern text.
+var operators = map[string]func(in *interpreter){
+	"q": func(in *interpreter) {
+		if len(in.saved) < maxStates {
+			in.saved = append(in.saved, in.state)
+		}
+	},
+	"Q": func(in *interpreter) {
+		if n := len(in.saved); n > 0 {
+			in.state, in.saved = in.saved[n-1], in.saved[:n-1]
+		}
+	},
+	"cm": func(in *interpreter) { in.state.ctm = in.matrix().over(in.state.ctm) },
+	"BT": func(in *interpreter) { in.text, in.line = identity, identity },
+	"Tf": (*interpreter).setFont,
+	"Tc": func(in *interpreter) { in.state.charSpace = in.num(0) },
+	"Tw": func(in *interpreter) { in.state.wordSpace = in.num(0) },
+	"Tz": func(in *interpreter) { in.state.scale = in.num(0) / 100 },
+	"TL": func(in *interpreter) { in.state.leading = in.num(0) },
+	"Ts": func(in *interpreter) { in.state.rise = in.num(0) },
+	"Td": func(in *interpreter) { in.move(in.num(1), in.num(0)) },
+	"TD": func(in *interpreter) {
+		in.state.leading = -in.num(0)
+		in.move(in.num(1), in.num(0))
+	},
+	"Tm": func(in *interpreter) { in.line = in.matrix(); in.text = in.line },
+	"T*": (*interpreter).nextLine,
+	"Tj": func(in *interpreter) { in.show([]token{in.last()}) },
+	"TJ": func(in *interpreter) { in.show(in.last().array) },
+	"'": func(in *interpreter) {
+		in.nextLine()
+		in.show([]token{in.last()})
+	},
+	"\"": func(in *interpreter) {
+		in.state.wordSpace, in.state.charSpace = in.num(2), in.num(1)
+		in.nextLine()
+		in.show([]token{in.last()})
+	},
+	"ID": func(in *interpreter) { in.lexer.skipImage() },
+}
+
+func (in *interpreter) nextLine() { in.move(0, -in.state.leading) }
+
+func (in *interpreter) setFont() {
+	in.state.size = in.num(0)
+	if len(in.operands) < 2 {
+		return
+	}
+	name := in.operands[len(in.operands)-2].text
+	if in.known[name] == nil {
+		*in.page.budget -= lookUp
+		in.known[name] = in.page.fonts(in.fontTable.Key(name))
+	}
+	in.state.font = in.known[name]
+}
+
+func (in *interpreter) show(parts []token) { in.text = in.page.show(in.state, in.text, parts) }
 
 // form goes over a stream that a page shows as a part of itself.
 func (p *page) form(v, resources pdf.Value, g state) {

@@ -26,7 +26,7 @@ const (
 var errFrame = errors.New("the frame does not open")
 
 // Keys are the keys of one call's frame layer, one for each direction and
-// kind of media. Who relays the media has none of them.
+// kind of media. Whoever relays the media has none of them.
 type Keys struct {
 	OpenAudio, OpenVideo *Opener
 	SealAudio, SealVideo *Sealer

@@ -59,7 +59,8 @@ func Surface(d Deps) httpserver.Surface {
 	unknown := httpserver.Reply{Status: 404, Body: ErrorBody{}, Doc: "No such call, or session, of yours."}
 	routes := []httpserver.Route{
 		{
-			Method: "POST", Pattern: "/calls", Summary: "Make a call", Tags: tags, Body: CreateBody{}, MaxBody: maxBody, Handler: identityhttp.Caller(a.create),
+			Method: "POST", Pattern: "/calls", Summary: "Make a call", Tags: tags, Body: CreateBody{}, MaxBody: maxBody,
+			Handler: identityhttp.Caller(a.create),
 			Example: map[string]any{"callType": "audio", "sessionId": "example-session"},
 			Doc:     "The call is pending until media flows. Its offer, answer and addresses go over the session's socket: see docs/guides/calls.md.",
 			Replies: []httpserver.Reply{
@@ -71,7 +72,8 @@ func Surface(d Deps) httpserver.Surface {
 			},
 		},
 		{
-			Method: "GET", Pattern: "/calls", Summary: "The calls of a session", Tags: tags, Handler: identityhttp.Caller(a.list),
+			Method: "GET", Pattern: "/calls", Summary: "The calls of a session", Tags: tags,
+			Handler: identityhttp.Caller(a.list),
 			Doc:     "Without sessionId: your calls that have not ended, of all sessions. A page can go on with one of them: see docs/guides/calls.md.",
 			Params:  []httpserver.Param{{Name: "sessionId", In: "query"}},
 			Replies: []httpserver.Reply{{Status: 200, Body: List{}}, bad, unknown},
@@ -83,7 +85,8 @@ func Surface(d Deps) httpserver.Surface {
 			Replies: []httpserver.Reply{{Status: 200, Body: SpeechBody{}}},
 		},
 		{
-			Method: "GET", Pattern: "/calls/{callId}", Summary: "Read a call", Tags: tags, Params: []httpserver.Param{id}, Handler: identityhttp.Caller(a.get),
+			Method: "GET", Pattern: "/calls/{callId}", Summary: "Read a call", Tags: tags, Params: []httpserver.Param{id},
+			Handler: identityhttp.Caller(a.get),
 			Replies: []httpserver.Reply{{Status: 200, Body: Body{}}, unknown},
 		},
 		{

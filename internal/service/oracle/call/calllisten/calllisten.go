@@ -1,7 +1,7 @@
 // Package calllisten follows speech that is sent to be understood while it is spoken.
 //
 // It promises that a service is handed each utterance from its beginning, or none of
-// it: a text is that of all that was said so far. Who cannot be reached, fails, or is
+// it: a text is that of all that was said so far. Whoever cannot be reached, fails, or is
 // replaced costs nothing: there is no text then, and the sound is asked about as a whole.
 package calllisten
 

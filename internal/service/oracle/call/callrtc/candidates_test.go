@@ -54,7 +54,7 @@ func TestOffersWithoutARestartShareOneMeasureOfCandidates(t *testing.T) {
 	if err := p.AddCandidate(call.Candidate{Candidate: "candidate:1 1 udp 1 203.0.113.1 9 typ host"}); !fault.Is(err, fault.RateLimited) {
 		t.Errorf("one more address: %v", err)
 	}
-	// Who begins anew has a new measure: the addresses before are forgotten.
+	// Whoever begins anew has a new measure: the addresses before are forgotten.
 	anew := strings.NewReplacer("4ZcD", "5ZcD", "2/1muCWoOi3uLifh0NuRHlwv", "3/1muCWoOi3uLifh0NuRHlwv").Replace(offerOf(9, maxCandidates/2))
 	if _, err := p.Answer(t.Context(), anew); err != nil {
 		t.Errorf("a restart: %v", err)

@@ -73,7 +73,7 @@ func TestAStreamThatNobodyTakesIsGivenUp(t *testing.T) {
 	}
 }
 
-// Who leaves while nothing is wanted has done no wrong; who leaves with what was said has.
+// Whoever leaves while nothing is wanted has done no wrong; whoever leaves with what was said has.
 func TestWhoLeavesInSilenceHasNotFailed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -37,7 +37,7 @@ type Socket struct {
 
 // Dial connects to a node with a credential, as a page of the session. Servers hang up on
 // whoever takes too long to come in, which on a busy machine is anybody: as pages do, it
-// knocks again then. Who is refused is told so, and does not.
+// knocks again then. Whoever is refused is told so, and does not.
 func Dial(t testing.TB, base, session, token string) *Socket {
 	t.Helper()
 	hungUp := func(err error) bool {

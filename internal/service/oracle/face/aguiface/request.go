@@ -226,51 +226,32 @@ func (m message) read() (face.Entry, error) {
 	default:
 		return out, invalid("role must be one of system, developer, user, assistant, tool, activity, reasoning")
 	}
-	text, images, err := content(m.Content)
+	text, images, ok := face.Content(m.Content, part.read)
+	if !ok {
+		return out, invalid("content must be a string or a list of parts")
+	}
 	if m.Error != "" {
 		text = strings.TrimPrefix(text+"\n"+m.Error, "\n")
 	}
 	out.Text, out.Images = face.Storable(text), images
-	return out, err
+	return out, nil
 }
 
-// content reads a text, or a list of parts. What a model cannot be shown is named, so that
-// it can say so.
-func content(raw json.RawMessage) (string, []plugin.Image, error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return "", nil, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text, nil, nil
-	}
-	var parts []part
-	if strictjson.Unmarshal(raw, &parts) != nil {
-		return "", nil, invalid("content must be a string or a list of parts")
-	}
-	var texts []string
-	var images []plugin.Image
-	for _, p := range parts {
-		switch p.Type {
-		case "text":
-			texts = append(texts, p.Text)
-		case "image", "binary":
-			address := ""
-			switch {
-			case p.Source.Type == "data":
-				address = "data:" + p.Source.MimeType + ";base64," + p.Source.Value
-			case p.Data != "":
-				address = "data:" + p.MimeType + ";base64," + p.Data
-			}
-			if image, ok := face.Picture(address); ok {
-				images = append(images, image)
-			} else {
-				texts = append(texts, "[something that was not sent along, or is no picture]")
-			}
-		default:
-			texts = append(texts, fmt.Sprintf("[something that cannot be read here: %.64q]", p.Type))
+// read makes a text or a picture of a part.
+func (p part) read() (text string, image plugin.Image, shown bool) {
+	switch p.Type {
+	case "text":
+		return p.Text, image, false
+	case "image", "binary":
+		address := ""
+		switch {
+		case p.Source.Type == "data":
+			address = "data:" + p.Source.MimeType + ";base64," + p.Source.Value
+		case p.Data != "":
+			address = "data:" + p.MimeType + ";base64," + p.Data
 		}
+		image, shown = face.Picture(address)
+		return "[something that was not sent along, or is no picture]", image, shown
 	}
-	return strings.Join(texts, "\n"), images, nil
+	return fmt.Sprintf("[something that cannot be read here: %.64q]", p.Type), image, false
 }

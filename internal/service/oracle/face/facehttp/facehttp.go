@@ -117,6 +117,21 @@ func (e *Events) Flush(beat bool) error {
 	return err
 }
 
+// Fail ends a stream with what went wrong, as say writes it, where its status has been
+// sent; else it returns the error.
+func (e *Events) Fail(err error, say func(*fault.Error)) error {
+	f := fault.From(err)
+	switch {
+	case f.Kind == fault.Canceled:
+		return nil
+	case !e.sent:
+		return err
+	}
+	say(f)
+	_ = e.Flush(false) // nobody is left to tell
+	return nil
+}
+
 // SetErrorHeaders prepares the headers of a failure.
 func SetErrorHeaders(h http.Header, e *fault.Error) {
 	httpserver.SetRetryAfter(h, e)

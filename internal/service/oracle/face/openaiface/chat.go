@@ -236,17 +236,10 @@ func (c *chunks) finish(end *face.End) error {
 
 // fail ends a stream with what went wrong, where its status has been sent.
 func (c *chunks) fail(err error) error {
-	e := fault.From(err)
-	if e.Kind == fault.Canceled {
-		return nil
-	}
-	if !c.Sent() {
-		return err
-	}
-	_, body := errorOf(e)
-	c.JSON(body)
-	_ = c.Flush(false) // nobody is left to tell
-	return nil
+	return c.Fail(err, func(e *fault.Error) {
+		_, body := errorOf(e)
+		c.JSON(body)
+	})
 }
 
 func (c *chunks) delta(delta string) {

@@ -175,18 +175,11 @@ func (b *response) finish(end *face.End) error {
 
 // fail ends a stream with what went wrong, where its status has been sent.
 func (b *response) fail(err error) error {
-	e := fault.From(err)
-	if e.Kind == fault.Canceled {
-		return nil
-	}
-	if !b.Sent() {
-		return err
-	}
-	_, body := errorOf(e)
-	b.Status, b.Error = "failed", &ResponseError{Code: codeOf(body.Error), Message: body.Error.Message}
-	b.send("response.failed", event{Response: &b.Response})
-	_ = b.Flush(false) // nobody is left to tell
-	return nil
+	return b.Fail(err, func(e *fault.Error) {
+		_, body := errorOf(e)
+		b.Status, b.Error = "failed", &ResponseError{Code: codeOf(body.Error), Message: body.Error.Message}
+		b.send("response.failed", event{Response: &b.Response})
+	})
 }
 
 var _ face.Citer = (*response)(nil)

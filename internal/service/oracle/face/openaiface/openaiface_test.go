@@ -486,7 +486,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Who repeats a request that was answered wants another answer; so does who
+// Whoever repeats a request that was answered wants another answer; so does whoever
 // asks the same while the first is being answered.
 func TestTheSameRequestAgain(t *testing.T) {
 	t.Parallel()

@@ -157,51 +157,32 @@ func (m ChatMessage) read() (face.Entry, error) {
 	default:
 		return out, invalid("messages", "role must be one of system, developer, user, assistant, tool")
 	}
-	text, images, err := content(m.Content)
+	text, images, ok := face.Content(m.Content, part.read)
+	if !ok {
+		return out, invalid("messages", "content must be a string or a list of parts")
+	}
 	out.Text, out.Images = face.Storable(text), images
-	return out, err
+	return out, nil
 }
 
-// content reads a text, or a list of parts. What a model cannot be shown is
-// named, so that it can say so.
-func content(raw json.RawMessage) (string, []plugin.Image, error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return "", nil, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text, nil, nil
-	}
-	var parts []part
-	if strictjson.Unmarshal(raw, &parts) != nil {
-		return "", nil, invalid("messages", "content must be a string or a list of parts")
-	}
-	var texts []string
-	var images []plugin.Image
-	for _, p := range parts {
-		switch p.Type {
-		case "text", "input_text", "output_text":
-			texts = append(texts, p.Text)
-		case "refusal":
-			texts = append(texts, p.Refusal)
-		case "image_url", "input_image":
-			if image, ok := picture(p.ImageURL); ok {
-				images = append(images, image)
-			} else {
-				texts = append(texts, "[a picture that was not sent along]")
-			}
-		case "file", "input_file":
-			name := ""
-			if p.File != nil {
-				name = " " + p.File.Filename
-			}
-			texts = append(texts, "[the file"+name+", which cannot be read here]")
-		default:
-			texts = append(texts, "[something that cannot be read here: "+p.Type+"]")
+// read makes a text or a picture of a part.
+func (p part) read() (text string, image plugin.Image, shown bool) {
+	switch p.Type {
+	case "text", "input_text", "output_text":
+		return p.Text, image, false
+	case "refusal":
+		return p.Refusal, image, false
+	case "image_url", "input_image":
+		image, shown = picture(p.ImageURL)
+		return "[a picture that was not sent along]", image, shown
+	case "file", "input_file":
+		name := ""
+		if p.File != nil {
+			name = " " + p.File.Filename
 		}
+		return "[the file" + name + ", which cannot be read here]", image, false
 	}
-	return strings.Join(texts, "\n"), images, nil
+	return "[something that cannot be read here: " + p.Type + "]", image, false
 }
 
 // picture reads a data: address. Others are not fetched.

@@ -8,8 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/identity"
-	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdkey"
@@ -86,7 +85,8 @@ func Operators(keys *ussdkey.Service) httpserver.Surface {
 			Method: http.MethodGet, Pattern: pathOperators, Summary: "Requests for new keys", InnerRole: httpserver.Owner,
 			Doc:     "Those that wait, and those that were approved and can be undone.",
 			Params:  []httpserver.Param{{Name: "all", In: "query", Doc: "true lists the others too"}},
-			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: KeyRequestList{}}}, Handler: a.list,
+			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: KeyRequestList{}}},
+			Handler: a.list,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathOperators + "/{id}/approve", Summary: "Bind a new key to a person", Params: idParam,
@@ -189,17 +189,18 @@ func Persons(d PersonDeps) httpserver.Surface {
 				{Status: http.StatusOK, Body: ussdpeople.Told{}},
 				{Status: http.StatusConflict, Doc: "the key was used for something of its own: make another one"},
 			},
-			Handler: a.begin,
+			Handler: identityhttp.InPerson("Keys", a.begin),
 		},
 		{
 			Method: http.MethodGet, Pattern: pathPersons, Summary: "Requests for new keys that are about the caller",
 			Doc:     "For the caller's key, which can refuse them, or made with it.",
-			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: KeyRequestList{}}}, Handler: a.list,
+			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: KeyRequestList{}}},
+			Handler: identityhttp.InPerson("Keys", a.list),
 		},
 		{
 			Method: http.MethodPost, Pattern: pathPersons + "/{id}/refuse", Summary: "Refuse a new key with the old one", Params: idParam,
 			Doc:     "Whoever has the key that would be replaced is stronger than the telephone. Unlink the telephone too, if it is in wrong hands.",
-			Replies: replies("it does not wait any more"), Handler: a.refuse,
+			Replies: replies("it does not wait any more"), Handler: identityhttp.InPerson("Keys", a.refuse),
 		},
 	}
 	for i := range routes {
@@ -210,23 +211,7 @@ func Persons(d PersonDeps) httpserver.Surface {
 	}
 }
 
-// caller is who asks, in person.
-func caller(r *http.Request) (string, error) {
-	p, ok := identity.FromContext(r.Context())
-	switch {
-	case !ok:
-		return "", fault.New(fault.Unauthenticated, identity.TextMissing)
-	case !p.InPerson():
-		return "", fault.New(fault.Forbidden, "Keys need an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
-	}
-	return p.DID, nil
-}
-
-func (a persons) begin(w http.ResponseWriter, r *http.Request) error {
-	did, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a persons) begin(w http.ResponseWriter, r *http.Request, did string) error {
 	var in NewKeyRequest
 	if err := httpserver.ReadJSON(w, r, &in, httpserver.Strict); err != nil {
 		return err
@@ -241,11 +226,7 @@ func (a persons) begin(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, told)
 }
 
-func (a persons) list(w http.ResponseWriter, r *http.Request) error {
-	did, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a persons) list(w http.ResponseWriter, r *http.Request, did string) error {
 	all, err := a.Keys.Of(r.Context(), did)
 	if err != nil {
 		return err
@@ -257,11 +238,7 @@ func (a persons) list(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, out)
 }
 
-func (a persons) refuse(w http.ResponseWriter, r *http.Request) error {
-	did, err := caller(r)
-	if err != nil {
-		return err
-	}
+func (a persons) refuse(w http.ResponseWriter, r *http.Request, did string) error {
 	done, err := a.Keys.RefuseOwn(r.Context(), r.PathValue("id"), did)
 	if err != nil {
 		return err

@@ -4,8 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/identity"
-	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 )
@@ -48,15 +47,17 @@ func Persons(d PersonDeps) httpserver.Surface {
 			Doc: "Type the code at the telephone within ten minutes: log in to the account, choose My profile, Link web, and give the PIN. " +
 				"From then on the account asks the oracle and the documents as the caller.",
 			Body: NewLink{}, MaxBody: maxBody, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: ussdpeople.Told{}}},
-			Handler: a.begin,
+			Handler: identityhttp.InPerson("Telephones", a.begin),
 		},
 		{
 			Method: http.MethodGet, Pattern: pathLinks, Summary: "The caller's telephones",
-			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: LinkList{}}}, Handler: a.list,
+			Replies: []httpserver.Reply{{Status: http.StatusOK, Body: LinkList{}}},
+			Handler: identityhttp.InPerson("Telephones", a.list),
 		},
 		{
 			Method: http.MethodDelete, Pattern: pathLinks + "/{account}", Summary: "Unlink a telephone", Params: account,
-			Doc: "Doing it again is fine.", Replies: []httpserver.Reply{{Status: http.StatusNoContent}}, Handler: a.unlink,
+			Doc: "Doing it again is fine.", Replies: []httpserver.Reply{{Status: http.StatusNoContent}},
+			Handler: identityhttp.InPerson("Telephones", a.unlink),
 		},
 		{
 			Method: http.MethodPost, Pattern: pathLinks + "/{account}/reset-pin", Summary: "Make a code that resets the PIN of a linked telephone", Params: account,
@@ -64,7 +65,7 @@ func Persons(d PersonDeps) httpserver.Surface {
 			Replies: []httpserver.Reply{
 				{Status: http.StatusOK, Body: ussdpeople.Told{}},
 				{Status: http.StatusNotFound, Doc: "the caller is not linked with that account"},
-			}, Handler: a.resetPIN,
+			}, Handler: identityhttp.InPerson("Telephones", a.resetPIN),
 		},
 	}
 	for i := range routes {
@@ -75,24 +76,7 @@ func Persons(d PersonDeps) httpserver.Surface {
 	}
 }
 
-// callerDID is who asks, in person: whoever else holds a delegation could make a
-// telephone of their own the caller's, and it would outlast the delegation.
-func callerDID(r *http.Request) (string, error) {
-	p, ok := identity.FromContext(r.Context())
-	switch {
-	case !ok:
-		return "", fault.New(fault.Unauthenticated, identity.TextMissing)
-	case !p.InPerson():
-		return "", fault.New(fault.Forbidden, "Telephones need an invocation that you sign; a delegation alone is not enough.").WithCode("invocation_needed")
-	}
-	return p.DID, nil
-}
-
-func (a persons) begin(w http.ResponseWriter, r *http.Request) error {
-	did, err := callerDID(r)
-	if err != nil {
-		return err
-	}
+func (a persons) begin(w http.ResponseWriter, r *http.Request, did string) error {
 	var in NewLink
 	if err := httpserver.ReadJSON(w, r, &in, httpserver.Strict); err != nil {
 		return err
@@ -104,11 +88,7 @@ func (a persons) begin(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, told)
 }
 
-func (a persons) list(w http.ResponseWriter, r *http.Request) error {
-	did, err := callerDID(r)
-	if err != nil {
-		return err
-	}
+func (a persons) list(w http.ResponseWriter, r *http.Request, did string) error {
 	links, err := a.people.LinkedAccounts(r.Context(), did)
 	if err != nil {
 		return err
@@ -120,11 +100,7 @@ func (a persons) list(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, out)
 }
 
-func (a persons) unlink(w http.ResponseWriter, r *http.Request) error {
-	did, err := callerDID(r)
-	if err != nil {
-		return err
-	}
+func (a persons) unlink(w http.ResponseWriter, r *http.Request, did string) error {
 	if err := a.people.Unlink(r.Context(), did, r.PathValue("account")); err != nil {
 		return err
 	}
@@ -132,11 +108,7 @@ func (a persons) unlink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a persons) resetPIN(w http.ResponseWriter, r *http.Request) error {
-	did, err := callerDID(r)
-	if err != nil {
-		return err
-	}
+func (a persons) resetPIN(w http.ResponseWriter, r *http.Request, did string) error {
 	told, err := a.people.OwnResetCode(r.Context(), did, r.PathValue("account"))
 	if err != nil {
 		return err

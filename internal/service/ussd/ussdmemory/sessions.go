@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// Desk keeps the sessions that were used last, and lets one request at a time
+// Sessions keeps those that were used last, and lets one request at a time
 // work on a session. What it keeps is a hint: every commit compares with the
 // store, and who loses looks there again.
-type Desk[V any] struct {
+type Sessions[V any] struct {
 	mu    sync.Mutex
 	most  int
 	known map[string]*list.Element // of *kept[V]
@@ -25,14 +25,14 @@ type turn struct {
 	waiting int
 }
 
-// NewDesk returns a desk for so many values.
-func NewDesk[V any](most int) *Desk[V] {
-	return &Desk[V]{most: most, known: map[string]*list.Element{}, order: list.New(), busy: map[string]*turn{}}
+// NewSessions returns a memory for so many values.
+func NewSessions[V any](most int) *Sessions[V] {
+	return &Sessions[V]{most: most, known: map[string]*list.Element{}, order: list.New(), busy: map[string]*turn{}}
 }
 
 // Enter waits until nobody works on the session, and says whether it had to.
 // Each success is followed by one leave.
-func (d *Desk[V]) Enter(ctx context.Context, id string) (waited bool, err error) {
+func (d *Sessions[V]) Enter(ctx context.Context, id string) (waited bool, err error) {
 	d.mu.Lock()
 	t := d.busy[id]
 	if t == nil {
@@ -65,14 +65,14 @@ func (d *Desk[V]) Enter(ctx context.Context, id string) (waited bool, err error)
 }
 
 // Leave lets the next one in.
-func (d *Desk[V]) Leave(id string) {
+func (d *Sessions[V]) Leave(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pass(id, d.busy[id])
 }
 
 // pass hands the token to a waiting request; with none the queue goes away.
-func (d *Desk[V]) pass(id string, t *turn) {
+func (d *Sessions[V]) pass(id string, t *turn) {
 	if t.waiting == 0 {
 		delete(d.busy, id)
 		return
@@ -86,7 +86,7 @@ type kept[V any] struct {
 }
 
 // Get returns what was put last under the id, or nil.
-func (d *Desk[V]) Get(id string) *V {
+func (d *Sessions[V]) Get(id string) *V {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known[id]
@@ -99,7 +99,7 @@ func (d *Desk[V]) Get(id string) *V {
 
 // Put keeps the value, and forgets the one that was used longest ago when there
 // are too many.
-func (d *Desk[V]) Put(id string, value *V) {
+func (d *Sessions[V]) Put(id string, value *V) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.known[id]; e != nil {
@@ -116,7 +116,7 @@ func (d *Desk[V]) Put(id string, value *V) {
 }
 
 // Drop forgets what is known under the id.
-func (d *Desk[V]) Drop(id string) {
+func (d *Sessions[V]) Drop(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.known[id]; e != nil {
