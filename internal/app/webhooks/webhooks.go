@@ -74,11 +74,20 @@ func New(d Deps, out *Outbox) (*Webhooks, error) {
 	}, nil
 }
 
-const prunePage = 500
+const (
+	prunePage = 500
+	// pruneEvery bounds how many deliveries an endpoint gets before there are too many.
+	pruneEvery = 5 * time.Minute
+)
 
-// prune forgets old deliveries, on one node.
+// prune forgets old deliveries, and those that are too many, on one node.
 func prune(ctx context.Context, d Deps, store *webhooksql.Store) error {
-	return d.Leases.Every(ctx, "webhook prune", time.Hour, func(ctx context.Context, _ lease.Lease) error {
+	return d.Leases.Every(ctx, "webhook prune", pruneEvery, func(ctx context.Context, _ lease.Lease) error {
+		for more, err := true, error(nil); more; {
+			if more, err = store.PruneCrowds(ctx, webhook.MaxKept, prunePage); err != nil {
+				return err
+			}
+		}
 		for {
 			if more, err := store.Prune(ctx, d.Now().Add(-webhook.Retention), prunePage); err != nil || !more {
 				return err

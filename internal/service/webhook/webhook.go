@@ -38,6 +38,8 @@ const (
 	SecretOverlap = 24 * time.Hour
 	// Retention is how long events and their deliveries are kept.
 	Retention = 30 * 24 * time.Hour
+	// MaxKept is how many deliveries of an endpoint are kept; the oldest go first.
+	MaxKept = 20_000
 	// MaxReplay is how many deliveries one call sends again: on SQLite everybody
 	// waits for that transaction.
 	MaxReplay = 100

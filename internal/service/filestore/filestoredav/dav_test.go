@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
@@ -245,6 +246,8 @@ func TestLocksBindOthers(t *testing.T) {
 		other := s.keyFor("other", identitytest.Can("fs/*", alice.Home("")))
 		body := `<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>me</owner></lockinfo>`
 		s.want(201, s.do("MKCOL", "/dav/d", ""))
+		// What its maker says is told of every file below: a thousand locks of 64 KiB were a page of gigabytes.
+		s.want(413, s.do("LOCK", "/dav/d", strings.Replace(body, "me", strings.Repeat("m", davstate.MaxOwner+1), 1)))
 		got := s.want(200, s.do("LOCK", "/dav/d", body, "Timeout: Second-600"))
 		token := lockToken.FindString(got.Header.Get("Lock-Token"))
 		if token == "" || !strings.Contains(got.body, "Second-600") {

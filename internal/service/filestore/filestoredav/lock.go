@@ -181,7 +181,7 @@ func (a *api) lock(c *call) error {
 		OwnerXML: info.Owner, Holder: c.access.Invoker, Timeout: timeout(c.Header().Get("Timeout")),
 	}
 	l.Expires = now.Add(l.Timeout)
-	if len(l.OwnerXML) > davstate.MaxPropBytes {
+	if len(l.OwnerXML) > davstate.MaxOwner {
 		return fault.New(fault.TooLarge, "The owner of a lock is too long.")
 	}
 	if err := a.State.AddLock(c.Context(), l, now); err != nil {

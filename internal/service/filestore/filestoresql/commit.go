@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/marks"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
@@ -39,6 +40,9 @@ func (s *Store) change(ctx context.Context, c filestore.Change,
 	})
 	if over, ok := errors.AsType[quotaError](err); ok {
 		return filestore.Receipt{}, filestore.OverQuota(int64(over))
+	}
+	if over, ok := errors.AsType[versionsError](err); ok {
+		return filestore.Receipt{}, tooManyVersions(int64(over))
 	}
 	if sqldb.IsUnique(err) {
 		return filestore.Receipt{}, fault.Wrap(fault.Conflict, "a file already exists at this path", err)
@@ -104,6 +108,27 @@ func remember(ctx context.Context, tx sqldb.Querier, ns string, c filestore.Chan
 type quotaError int64
 
 func (q quotaError) Error() string { return fmt.Sprintf("more than %d bytes", int64(q)) }
+
+// versionsError is the same, of more versions than the quota lets there be.
+type versionsError int64
+
+func (q versionsError) Error() string { return fmt.Sprintf("too many versions for %d bytes", int64(q)) }
+
+// What has no bytes takes room in the database all the same: a namespace with a quota may hold a
+// version for every KiB of it, and some beside.
+const (
+	versionsBeside = 1000
+	bytesEach      = 1 << 10
+)
+
+// QuotaOfVersions is how many versions of files a namespace may hold, with the trash.
+func QuotaOfVersions(quota int64) int64 { return versionsBeside + quota/bytesEach }
+
+// tooManyVersions says that a namespace would hold more of them.
+func tooManyVersions(quota int64) error {
+	return fault.Newf(fault.StorageFull, "the namespace may hold %d files and old versions, with the trash: purge something first", QuotaOfVersions(quota)).
+		WithCode("quota_exceeded")
+}
 
 // lockFile reads a file that is about to change.
 func (s *Store) lockFile(ctx context.Context, tx sqldb.Querier, q *scoped.Query) (filestore.File, bool, error) {
@@ -184,7 +209,7 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 		}
 	}
 	if c.Mark != nil {
-		if err := putMark(ctx, tx, f, *c.Mark); err != nil {
+		if err := marks.Put(ctx, tx, f, *c.Mark); err != nil {
 			return filestore.Receipt{}, err
 		}
 	}

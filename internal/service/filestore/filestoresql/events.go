@@ -55,8 +55,9 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 	return last, nil
 }
 
-// insertStep is how many rows one statement inserts at most: engines limit arguments.
-const insertStep = 200
+// insertStep is how many rows one statement inserts at most: engines limit arguments, and
+// SQLite looks for the name of each among all of them.
+const insertStep = 50
 
 // insertAll inserts n rows into a table, which is named with its columns.
 func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row func(i int) []any) error {
@@ -164,11 +165,15 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int
 		_, err := tx.ExecContext(ctx, countUsage, args...)
 		return err
 	}
-	var bytes int64
-	if err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes`, args...).Scan(&bytes); err != nil || bytes <= quota {
-		return err
+	var bytes, versions int64
+	err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes, versions`, args...).Scan(&bytes, &versions)
+	switch {
+	case err == nil && bytes > quota:
+		return quotaError(quota)
+	case err == nil && d.versions > 0 && versions > QuotaOfVersions(quota):
+		return versionsError(quota)
 	}
-	return quotaError(quota)
+	return err
 }
 
 // HasFiles reports whether a namespace has files, in the trash too, as q sees it.

@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/marks"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
@@ -321,13 +322,10 @@ func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying
 	if err != nil {
 		return r, err
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM filestore_props WHERE owner = $1`, r.File.ID); err != nil {
-		return r, fmt.Errorf("forget properties: %w", err)
-	}
-	if err := copyMarks(ctx, tx, []filestore.File{f}, []filestore.File{r.File}); err != nil {
+	if err := marks.Drop(ctx, tx, ns, r.File.ID); err != nil {
 		return r, err
 	}
-	return r, copyProps(ctx, tx, []string{f.ID}, []string{r.File.ID})
+	return r, marks.Copy(ctx, tx, ns, []filestore.File{f}, []filestore.File{r.File})
 }
 
 func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copying) (filestore.Receipt, error) {
@@ -349,10 +347,10 @@ func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copyi
 	if err != nil {
 		return filestore.Receipt{}, err
 	}
-	if err := insertFolders(ctx, tx, c.Scope.Namespace, l.folders); err != nil {
+	if err := makeFolders(ctx, tx, c.Scope.Namespace, l.folders); err != nil {
 		return filestore.Receipt{}, err
 	}
-	if err := copyProps(ctx, tx, originals, copies); err != nil {
+	if err := marks.CopyProps(ctx, tx, c.Scope.Namespace, originals, copies); err != nil {
 		return filestore.Receipt{}, err
 	}
 	last, err := s.copyFiles(ctx, tx, c, t.files)
@@ -365,16 +363,13 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 ) (int64, error) {
 	ns := c.Scope.Namespace
 	files := make([]filestore.File, len(old))
-	originals, copies := make([]string, len(old)), make([]string, len(old))
 	events := make([]filestore.Event, len(old))
 	var d delta
 	for i, f := range old {
-		originals[i] = f.ID
 		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filename.NewFile(), c.To+f.Path[len(c.From):], 1, "",
 			c.Now, c.Now
 		files[i], events[i] = f, eventOf(c.Change, f, filestore.OpCreate, "")
 		events[i].Before = ""
-		copies[i] = f.ID
 		d.files, d.bytes, d.versions, d.versionBytes = d.files+1, d.bytes+f.Size, d.versions+1, d.versionBytes+f.Size
 	}
 	err := insertAll(ctx, tx, `filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)`,
@@ -395,10 +390,7 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	if err != nil {
 		return 0, fmt.Errorf("copy versions: %w", err)
 	}
-	if err := copyMarks(ctx, tx, old, files); err != nil {
-		return 0, err
-	}
-	if err := copyProps(ctx, tx, originals, copies); err != nil {
+	if err := marks.Copy(ctx, tx, ns, old, files); err != nil {
 		return 0, err
 	}
 	if err := d.apply(ctx, tx, ns, c.Quota); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/marks"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
@@ -105,17 +106,25 @@ func (s *Store) MakeFolder(ctx context.Context, m folder.Making) (f folder.Folde
 		if err := folderNameIsFree(ctx, tx, ns, m.Path); err != nil {
 			return err
 		}
-		var made int64
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM filestore_folders WHERE ns = $1`, ns).Scan(&made); err != nil {
-			return fmt.Errorf("count folders: %w", err)
-		}
-		if made >= folder.MaxMade {
-			return fault.Newf(fault.Conflict, "a namespace has at most %d folders that were made", folder.MaxMade).WithCode("too_many_folders")
-		}
 		f = folder.Folder{Path: m.Path, ID: m.ID, Created: m.Now}
-		return insertFolders(ctx, tx, ns, []folder.Folder{f})
+		return makeFolders(ctx, tx, ns, []folder.Folder{f})
 	})
 	return f, created, err
+}
+
+// makeFolders adds folders, if the namespace may have so many.
+func makeFolders(ctx context.Context, tx sqldb.Querier, ns string, fresh []folder.Folder) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	var made int
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM filestore_folders WHERE ns = $1`, ns).Scan(&made); err != nil {
+		return fmt.Errorf("count folders: %w", err)
+	}
+	if made+len(fresh) > folder.MaxMade {
+		return fault.Newf(fault.Conflict, "a namespace has at most %d folders that were made", folder.MaxMade).WithCode("too_many_folders")
+	}
+	return insertFolders(ctx, tx, ns, fresh)
 }
 
 func insertFolders(ctx context.Context, tx sqldb.Querier, ns string, made []folder.Folder) error {
@@ -202,10 +211,12 @@ func (s *Store) trashSubtree(ctx context.Context, tx sqldb.Querier, c filestore.
 	if err := dropFolders(ctx, tx, ns, t.folders); err != nil {
 		return 0, err
 	}
-	for _, f := range t.folders { // files have theirs in the trash still
-		if _, err := tx.ExecContext(ctx, `DELETE FROM filestore_props WHERE owner = $1`, f.ID); err != nil {
-			return 0, fmt.Errorf("forget properties: %w", err)
-		}
+	made := make([]string, len(t.folders)) // files have theirs in the trash still
+	for i, f := range t.folders {
+		made[i] = f.ID
+	}
+	if err := marks.Drop(ctx, tx, ns, made...); err != nil {
+		return 0, err
 	}
 	var d delta
 	events := make([]filestore.Event, 0, len(t.files))

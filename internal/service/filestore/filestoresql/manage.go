@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/marks"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
@@ -160,11 +161,13 @@ func (s *Store) Purge(ctx context.Context, c filestore.Change) (filestore.Receip
 			`DELETE FROM filestore_postings WHERE file_id = $1`,
 			`DELETE FROM filestore_indexed WHERE file_id = $1`,
 			`DELETE FROM filestore_marks WHERE file_id = $1`,
-			`DELETE FROM filestore_props WHERE owner = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, text, f.ID); err != nil {
 				return filestore.Receipt{}, fmt.Errorf("purge file: %w", err)
 			}
+		}
+		if err := marks.Drop(ctx, tx, f.Namespace, f.ID); err != nil {
+			return filestore.Receipt{}, err
 		}
 		lost, err := dropIndexed(ctx, tx, f.ID)
 		if err == nil && lost > 0 {

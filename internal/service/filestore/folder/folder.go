@@ -7,9 +7,10 @@
 //
 // It refuses to move a folder into itself, to give a file and a folder the same
 // name, and acts on more than MaxEntries files: one act is one transaction, for
-// which other writers wait.
+// which other writers wait. They get their turn before the next one: long acts of a
+// namespace have rests between them.
 //
-// Decision: ADR 0179.
+// Decision: ADR 0179, ADR 0298.
 package folder
 
 import (
@@ -24,7 +25,7 @@ import (
 
 // MaxEntries is how many files one act on a folder reaches, and how many made
 // folders.
-const MaxEntries = 50_000
+const MaxEntries = 10_000
 
 // MaxMade is how many folders may be made in a namespace.
 const MaxMade = 100_000
@@ -144,10 +145,13 @@ type Files interface {
 type Service struct {
 	files Files
 	store Store
+	turns turns
 }
 
 // New returns a Service.
-func New(files Files, store Store) *Service { return &Service{files, store} }
+func New(files Files, store Store) *Service {
+	return &Service{files: files, store: store, turns: turns{now: time.Now, busy: map[string]chan struct{}{}}}
+}
 
 // At returns the folder at a path.
 func (s *Service) At(ctx context.Context, a filestore.Access, path string) (Folder, error) {
@@ -301,6 +305,11 @@ func (s *Service) change(a filestore.Access, scope filestore.Scope, once filesto
 func (s *Service) act(ctx context.Context, a filestore.Access, once filestore.Once,
 	do func() (filestore.Receipt, error),
 ) (filestore.Receipt, error) {
+	over, err := s.turns.take(ctx, a.Namespace)
+	if err != nil {
+		return filestore.Receipt{}, err
+	}
+	defer over()
 	r, err := s.files.Once(ctx, a, once, do)
 	if err == nil && !r.Replayed && r.Seq != 0 {
 		s.files.Changed(a.Namespace)

@@ -16,12 +16,15 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
-// The most that is kept: properties of a file, bytes of all of them together, since no
-// quota counts them, locks of a namespace.
+// The most that is kept: properties of a file, bytes of all of them together and of all of
+// a namespace, since no quota counts them, locks of a namespace, and what the maker of one says
+// of itself, which is told of each file that the lock is on.
 const (
 	MaxProps     = 100
 	MaxPropBytes = 64 << 10
+	MaxTogether  = 64 << 20
 	MaxLocks     = 1000
+	MaxOwner     = 1 << 10
 )
 
 // Prop is a property, with its whole element as text.
