@@ -60,7 +60,7 @@ setup: .bin/versitygw ## Say what is missing; install it on Debian as root
 	@scripts/setup
 
 .PHONY: setup-long
-setup-long: ## The same with what only the long run needs: Firefox, WebKit
+setup-long: ## The same with what only the long run needs: Firefox, WebKit, podman, rpm
 	@scripts/setup long
 
 ##@ Parts of the tests

@@ -71,8 +71,8 @@ func (r laboured) Read(p []byte) (int, error) {
 	return r.Reader.Read(p[:min(len(p), 64<<10)])
 }
 
-// quiet is the program without its workers, so that all work is a request's.
-func quiet(t *testing.T, l *labour, set ...string) *world {
+// workerless is the program without its workers, so that all work is a request's.
+func workerless(t *testing.T, l *labour, set ...string) *world {
 	t.Helper()
 	return build(t, func(o *Options) {
 		o.fault = func(sqldb.Stage) error { l.unit(); return nil }
@@ -139,7 +139,7 @@ func TestWorkEndsWithItsRequest(t *testing.T) {
 func endsWithItsRequest(t *testing.T, set ...string) {
 	t.Helper()
 	var l labour
-	w := quiet(t, &l, set...)
+	w := workerless(t, &l, set...)
 	for _, row := range longRows {
 		t.Run(strings.ReplaceAll(row.route, "/", "_")+" "+row.name, func(t *testing.T) {
 			send := func(at int64) (int64, *httptest.ResponseRecorder) {
@@ -210,7 +210,7 @@ func (l leaving) Write(p []byte) (int, error) {
 func TestAFollowerOfChangesLeaves(t *testing.T) {
 	t.Parallel()
 	var l labour
-	w := quiet(t, &l)
+	w := workerless(t, &l)
 	w.file(t)
 	r := w.owners(http.MethodGet, "/api/fs/changes", "", "Accept", "text/event-stream")
 	ctx, leave := context.WithCancel(t.Context())

@@ -94,7 +94,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 			}),
 		},
 		workers: map[string]func(context.Context) error{
-			"index": search.New(svc).RunIndexer, "sweep": upkeep.New(svc).RunSweeper,
+			"index": search.New(svc).WithQuiet(&a.res.quiet).RunIndexer, "sweep": upkeep.New(svc).RunSweeper,
 			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },
 		},
 	}

@@ -40,7 +40,7 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 		Files: files, Reader: reader, Readers: readers,
 		Member: a.access.door.IsMember, Held: a.identity.Held,
 		Keys: keys, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value,
-		Changed: changedFiles,
+		Quiet: &a.res.quiet, Changed: changedFiles,
 		Surface: knowledgehttp.Deps{
 			Identified: a.authenticated(identity.Oracle), Bearing: a.authenticated(identity.Files),
 			Open: a.openCORS(), File: contenthttp.CORS(a.origins()), FileErrors: contenthttp.Errors,

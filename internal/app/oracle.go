@@ -96,6 +96,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Run: run.Config{
 			Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention,
 			MaxRun: a.opt.Settings.Oracle.TurnTimeout, ApprovalTime: a.opt.Settings.Oracle.ApprovalTime,
+			Quiet: &a.res.quiet,
 		},
 		Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Metrics: a.res.metrics,
 		Now: a.res.now,

@@ -26,6 +26,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/feed"
 	"github.com/castalia-org/castalia/internal/platform/feed/feedsql"
 	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
@@ -40,6 +41,7 @@ type resources struct {
 
 	db     *sqldb.DB
 	heads  feed.Heads // of the database
+	quiet  quiet.Watch
 	blobs  blob.Store
 	room   *diskroom.Room // of the data folder's disk; nil where nothing is kept there
 	ship   *shipping.Ship // the replica; nil where there is none
@@ -118,7 +120,7 @@ func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
 	if r.objects != nil {
 		r.blobs = r.objects(r.blobs)
 	}
-	r.leases, r.outbox = lease.NewKeeper(r.db, r.node), webhooks.NewOutbox(r.db)
+	r.leases, r.outbox = lease.NewKeeper(r.db, r.node), webhooks.NewOutbox(r.db, &r.quiet)
 	return r.leases.Orphans(ctx)
 }
 
@@ -139,7 +141,7 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 	if r.db, err = open(ctx, url, opt); err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	r.heads.Read, r.heads.Logger = feedsql.In(r.db), r.log
+	r.heads.Read, r.heads.Quiet, r.heads.Logger = feedsql.In(r.db), &r.quiet, r.log
 	r.closers = append(r.closers, r.db.Close)
 	if r.metrics != nil {
 		measure.Database(r.metrics, r.db)

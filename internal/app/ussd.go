@@ -39,6 +39,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name,
 		Public: a.opt.Settings.Server.PublicURL.Reveal(),
 		Usual:  a.pages.Usual, Limiter: a.limits.telephone, Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
+		Quiet: &a.res.quiet,
 	})
 	if err != nil {
 		return part{}, err
@@ -50,6 +51,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		Keys: keys, Menus: a.documents.menus.Value(), Limits: a.screens, Dialects: ussddialect.Names(a.dialects),
 		NewKeyWait: s.NewKeyWait, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now, Webhooks: hooks,
+		Quiet: &a.res.quiet,
 	}
 	var lists ussdlist.Lists
 	if s.Lists != "" {

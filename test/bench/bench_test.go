@@ -55,6 +55,15 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%+v, %v: %q", c.bar, c.got, got)
 		}
 	}
+	for _, c := range []struct {
+		withheld float64
+		got      float64
+		want     string
+	}{{0.049, 2.1, "MISSED"}, {0.05, 2.1, "invalid"}, {0.05, 1.9, "met"}, {0.5, math.NaN(), "?"}} {
+		if got := (outcome{bar: high, got: c.got, withheld: c.withheld}).verdict(); got != c.want {
+			t.Errorf("%v while %v was withheld: %q, want %q", c.got, c.withheld, got, c.want)
+		}
+	}
 	sum := bar{line: "a", metrics: []string{"x", "y"}}
 	if v := sum.value(map[string]float64{"a x": 1, "a y": 2}); v != 3 {
 		t.Errorf("sum %v", v)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/castalia-org/castalia/test/host"
 )
 
 // budget is what a run may cost at most. A limit that is absent is not held.
@@ -68,9 +70,15 @@ func readBudget(file string) (*budget, error) {
 	return &b, nil
 }
 
-// judge says whether the run passed. Without a budget only errors count.
+// judge says whether the run passed. Without a budget only errors count. A run that was
+// slow, and otherwise right, while the host withheld the processors says nothing.
 func (r *results) judge(b *budget) {
-	miss := func(format string, args ...any) { r.Missed = append(r.Missed, fmt.Sprintf(format, args...)) }
+	wrong := 0
+	slow := func(format string, args ...any) { r.Missed = append(r.Missed, fmt.Sprintf(format, args...)) }
+	miss := func(format string, args ...any) {
+		slow(format, args...)
+		wrong++
+	}
 	if b == nil {
 		b = &budget{}
 	}
@@ -78,11 +86,11 @@ func (r *results) judge(b *budget) {
 		miss("errors: %d of %d steps, at most %g", r.Failed, r.Requests+r.Failed, b.Errors)
 	}
 	if r.Skipped > 0 {
-		miss("journeys not begun: %d", r.Skipped)
+		slow("journeys not begun: %d", r.Skipped)
 	}
 	over := func(what string, got float64, most limit) {
 		if most > 0 && got > ms(time.Duration(most)) {
-			miss("%s: %.2f ms, at most %s", what, got, time.Duration(most))
+			slow("%s: %.2f ms, at most %s", what, got, time.Duration(most))
 		}
 	}
 	over("the generator was late (p99)", r.LagP99, b.Lag)
@@ -109,4 +117,5 @@ func (r *results) judge(b *budget) {
 		}
 	}
 	r.Passed = len(r.Missed) == 0 && len(r.Differences) == 0
+	r.Invalid = !r.Passed && wrong == 0 && len(r.Differences) == 0 && r.Withheld >= host.TooMuch
 }

@@ -169,6 +169,20 @@ func TestTheVerdictNamesWhatWasMissed(t *testing.T) {
 	if bad.judge(b); bad.Passed || len(bad.Missed) != 8 {
 		t.Errorf("missed %d: %v", len(bad.Missed), bad.Missed)
 	}
+	// What is only slow while the host has the processors elsewhere says nothing; what is wrong does.
+	slow := results{Requests: 1000, LagP99: 21, Withheld: 0.2}
+	if slow.judge(b); slow.Passed || !slow.Invalid {
+		t.Errorf("slow while processors were withheld: passed %v, invalid %v", slow.Passed, slow.Invalid)
+	}
+	for name, r := range map[string]results{
+		"slow by itself":                     {Requests: 1000, LagP99: 21, Withheld: 0.01},
+		"wrong while they were withheld":     {Requests: 1000, Failed: 20, LagP99: 21, Withheld: 0.2},
+		"different while they were withheld": {Requests: 1000, LagP99: 21, Withheld: 0.2, Differences: []string{"a file"}},
+	} {
+		if r.judge(b); r.Passed || r.Invalid {
+			t.Errorf("%s: passed %v, invalid %v", name, r.Passed, r.Invalid)
+		}
+	}
 	different := results{Differences: []string{"a file"}}
 	if different.judge(nil); different.Passed {
 		t.Error("a difference passed")

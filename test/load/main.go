@@ -19,7 +19,8 @@
 // Every answer is checked, and after the run what the deployment holds is
 // compared with what it acknowledged. The results are a table, a JSON file, a
 // picture and a verdict against a budget file; the exit code is 1 when the
-// budget, the check or the comparison failed.
+// budget, the check or the comparison failed, and 3 when the run was only too slow
+// while the host of a virtual machine withheld the processors, which says nothing.
 //
 // Decision: ADR 0073.
 package main
@@ -35,6 +36,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/castalia-org/castalia/test/host"
 )
 
 func main() {
@@ -45,6 +48,8 @@ func main() {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errVerdict):
 		os.Exit(1)
+	case errors.Is(err, errInvalid):
+		os.Exit(3)
 	default:
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(2)
@@ -53,6 +58,9 @@ func main() {
 
 // errVerdict says that the run went through and its results are not good enough.
 var errVerdict = errors.New("the run did not pass")
+
+// errInvalid says that nobody knows whether they are.
+var errInvalid = errors.New("the run is not valid")
 
 // settings are what a run is told.
 type settings struct {
@@ -105,7 +113,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 			return err
 		}
 	}
-	if !r.Passed {
+	switch {
+	case r.Invalid:
+		return errInvalid
+	case !r.Passed:
 		return errVerdict
 	}
 	return nil
@@ -201,10 +212,12 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	if err != nil {
 		return nil, err
 	}
+	clock := host.Read()
 	watch := place.watch(ctx, s.warmup)
 	profiled := profile(ctx, s, place.urls)
 	w.drive(ctx)
 	processes := watch()
+	withheld := host.Read().Since(clock)
 	if err := <-profiled; err != nil {
 		return nil, err
 	}
@@ -217,7 +230,7 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	}
 	say("comparing what is there with what was acknowledged")
 	r := collect(s, w, processes)
-	r.LoadBefore = before
+	r.LoadBefore, r.Withheld = before, withheld
 	// The warm-up has its share of the rows, and of the requests.
 	counted := r.Seconds / (r.Seconds + s.warmup.Seconds())
 	r.RowsPerRequest = float64(sum(after)-sum(rows)) * counted / float64(max(1, r.Requests))

@@ -141,7 +141,10 @@ func drawRun(r *results) []byte {
 		c.text(float64(left+10+i*70), y+4, "dim small", "%s", key.name)
 	}
 	verdict, class := "passed", "good"
-	if !r.Passed {
+	switch {
+	case r.Invalid:
+		verdict, class = "not valid", "bad"
+	case !r.Passed:
 		verdict, class = "not passed", "bad"
 	}
 	c.text(right+60, y+4, class, "%s", verdict)

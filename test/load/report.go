@@ -29,6 +29,8 @@ type results struct {
 	Swallowed  int64   `json:"holeConnections,omitempty"`
 	Machine    string  `json:"machine"`
 	LoadBefore string  `json:"loadBefore"` // the machine's load average, which says how quiet it was
+	// Withheld is the share of the processors' time that the host gave to others meanwhile.
+	Withheld float64 `json:"hostWithheld"`
 
 	Journeys      int64   `json:"journeys"`
 	Requests      int64   `json:"requests"`
@@ -47,6 +49,8 @@ type results struct {
 	Differences []string  `json:"differences,omitempty"`
 	Missed      []string  `json:"missed,omitempty"`
 	Passed      bool      `json:"passed"`
+	// Invalid runs did not pass, which may be the host's fault: they are to be made again.
+	Invalid bool `json:"invalid,omitempty"`
 }
 
 // result is one step's latencies.
@@ -182,8 +186,12 @@ func (r *results) print(out io.Writer) {
 	for _, m := range r.Missed {
 		_, _ = fmt.Fprintln(out, "MISSED:", m)
 	}
+	_, _ = fmt.Fprintf(out, "the host withheld %.1f%% of the processors' time\n", 100*r.Withheld)
 	verdict := "PASSED"
-	if !r.Passed {
+	switch {
+	case r.Invalid:
+		verdict = "INVALID: too slow, while the host withheld the processors; run it again"
+	case !r.Passed:
 		verdict = "FAILED"
 	}
 	_, _ = fmt.Fprintln(out, verdict)

@@ -232,6 +232,10 @@ func (w *world) prepare(ctx context.Context, on *place, say func(string, ...any)
 		return err
 	}
 	if w.s.records > 0 {
+		// What is indexed already need not be indexed in each copy.
+		if err := on.settle(ctx, say); err != nil {
+			return fmt.Errorf("before copies are made: %w", err)
+		}
 		if err := on.multiply(ctx, len(w.people), w.s.records, say); err != nil {
 			return fmt.Errorf("multiply: %w", err)
 		}
@@ -242,6 +246,9 @@ func (w *world) prepare(ctx context.Context, on *place, say func(string, ...any)
 		}
 	}
 	if w.s.records > 0 {
+		if err := on.settle(ctx, say); err != nil {
+			return err
+		}
 		if err := w.takeStock(ctx, on, say); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/audit"
+	"github.com/castalia-org/castalia/internal/platform/feed/feedsql"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -88,6 +89,7 @@ func works(db *sqldb.DB) []work {
 		{"oracle hidden sessions", 2 * slice, func(ctx context.Context) error { return second(talks.Expired(ctx, now, slice)) }},
 		{"oracle frames prune", 10 * slice, func(ctx context.Context) error { return second(talks.Prune(ctx, now, 64)) }},
 		{"oracle lost runs", slice, func(ctx context.Context) error { return second(talks.Claimable(ctx, time.Second, 10)) }},
+		{"oracle live runs", slice, func(ctx context.Context) error { return second(talks.Live(ctx)) }},
 		{"oracle lost calls", slice, func(ctx context.Context) error { return second(talks.SweepCalls(ctx, now, 100)) }},
 		{"oracle recordings", slice, func(ctx context.Context) error {
 			return second(talks.ClaimRecordings(ctx, call.Due{Ended: now, Lost: now}, time.Minute, 10))
@@ -113,6 +115,8 @@ func works(db *sqldb.DB) []work {
 		}},
 		// A namespace is looked at for its turn, 600 of them, and not each document.
 		{"knowledge reader", 10 * old, func(ctx context.Context) error { _, _, err := books.Take(ctx, "me", time.Minute); return err }},
+		{"knowledge waits", slice, func(ctx context.Context) error { return second(books.Waits(ctx)) }},
+		{"heads of feeds", slice, func(ctx context.Context) error { return second(feedsql.In(db)(ctx, []string{"x1", "x2"})) }},
 		{"webhooks prune", 10 * slice, func(ctx context.Context) error { return second(hooks.Prune(ctx, now, slice)) }},
 		{"queue", 20 * slice, func(ctx context.Context) error { return second(items.Take(ctx, 10, nil)) }},
 		{"audit page", slice, func(ctx context.Context) error { return second(audit.New(db).List(ctx, audit.Filter{Limit: 50})) }},

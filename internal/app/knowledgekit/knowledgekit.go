@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
@@ -65,6 +66,8 @@ type Deps struct {
 	Synonyms func() *analyse.Synonyms
 	// Cold brings back conversations that answers belong to; nil brings none.
 	Cold coldstore.Thawer
+	// Quiet spares workers looks that would find nothing; nil spares none.
+	Quiet *quiet.Watch
 	// Changed is the subject on which the file store tells of changes.
 	Changed string
 }
@@ -93,11 +96,11 @@ func New(ctx context.Context, d Deps) *Kit {
 		d.Reader = illiterate{}
 	}
 	hintCtx := context.WithoutCancel(ctx) // hints go out as long as the service lives
-	records := knowledgesql.New(d.DB).WithOutbox(d.Outbox)
+	records := knowledgesql.New(d.DB).WithOutbox(d.Outbox).WithQuiet(d.Quiet)
 	svc := knowledge.New(knowledge.Deps{
 		Embedder: d.Embedder,
 		Store:    records, Files: files{d.Files}, Blobs: d.Blobs, Reader: d.Reader, Member: d.Member, Synonyms: d.Synonyms,
-		Counted: files{d.Files}.counted, Logger: d.Log, Now: d.Now,
+		Counted: files{d.Files}.counted, Quiet: d.Quiet, Logger: d.Log, Now: d.Now,
 		Hint: func() {
 			if err := d.Bus.Publish(hintCtx, changedSubject, nil); err != nil {
 				d.Log.Debug("other nodes were not told of knowledge", slog.Any("error", err))

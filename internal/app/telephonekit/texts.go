@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -37,8 +38,10 @@ type TextDeps struct {
 	Usual   *words.Language
 	Limiter *ratelimit.Limiter
 	Metrics *telemetry.Metrics
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Quiet spares workers looks while nothing waits; nil spares none.
+	Quiet *quiet.Watch
+	Log   *slog.Logger
+	Now   func() time.Time
 }
 
 // reports is where the gateway says what became of messages, or "" where it cannot know.
@@ -99,7 +102,8 @@ func NewTexts(d TextDeps) (*Texts, error) {
 	}
 	t.store = ussdsmssql.New(d.DB,
 		ussdsmssql.Config{
-			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price, Now: d.Now,
+			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price, Quiet: d.Quiet,
+			Now: d.Now,
 		})
 	t.service = ussdsms.New(ussdsms.Deps{
 		Store: t.store, Gateway: gateway, Words: t.words, Observer: observer, Log: d.Log, Now: d.Now,

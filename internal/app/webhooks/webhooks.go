@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/publicaddr"
 	"github.com/castalia-org/castalia/internal/platform/queue"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhook"
@@ -99,8 +100,10 @@ func prune(ctx context.Context, d Deps, store *webhooksql.Store) error {
 // Outbox is what services report to, in their transactions.
 type Outbox struct{ store *webhooksql.Store }
 
-// NewOutbox makes the outbox of a database.
-func NewOutbox(db *sqldb.DB) *Outbox { return &Outbox{webhooksql.New(db, queue.Config{})} }
+// NewOutbox makes the outbox of a database, whose workers leave out looks while it is quiet.
+func NewOutbox(db *sqldb.DB, w *quiet.Watch) *Outbox {
+	return &Outbox{webhooksql.New(db, queue.Config{Quiet: w})}
+}
 
 // Emit reports what happened to a user.
 func (o *Outbox) Emit(ctx context.Context, tx sqldb.Querier, owner, kind string, at time.Time, data any) error {

@@ -99,12 +99,12 @@ type shared struct {
 	unhealthy atomic.Bool
 }
 
-func (s *shared) read(context.Context, []string) (map[string]int64, error) {
+func (s *shared) read(context.Context, []string) (feed.Seen, error) {
 	s.looks.Add(1)
 	if s.unhealthy.Load() {
-		return nil, errors.New("away")
+		return feed.Seen{}, errors.New("away")
 	}
-	return map[string]int64{"one": s.one.Load(), "two": s.two.Load()}, nil
+	return feed.Seen{Last: map[string]int64{"one": s.one.Load(), "two": s.two.Load()}}, nil
 }
 
 // TestOneLookServesAllFeeds has two followers rest while nothing moves, though neither ever

@@ -6,13 +6,26 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 )
+
+// Seen is what one statement tells of a database.
+type Seen struct {
+	// Last has the last number of each feed that has one.
+	Last map[string]int64
+	// Visible is a name of all that the statement could see, for quiet.Watch; nothing where
+	// the database has no such names.
+	Visible string
+}
 
 // Heads tell a node which feeds have moved, by one statement for all of them: most of the
 // time none has, and a node that asked each would keep the database busy for nothing.
 type Heads struct {
-	// Read returns the last number of each of the feeds, 0 for one that has none.
-	Read   func(ctx context.Context, names []string) (map[string]int64, error)
+	// Read looks at the feeds of these names.
+	Read func(ctx context.Context, names []string) (Seen, error)
+	// Quiet, if there is one, is told what is visible by the same statement.
+	Quiet  *quiet.Watch
 	Logger *slog.Logger
 
 	mu    sync.Mutex
@@ -117,14 +130,15 @@ func (h *Heads) Look(ctx context.Context) error {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	last, err := h.Read(limited, names)
+	seen, err := h.Read(limited, names)
+	h.Quiet.Told(began, seen.Visible) // nothing when that failed
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
 		sum := int64(0) // numbers only grow: it is the same when each is
 		for _, name := range one.names {
-			sum += last[name]
+			sum += seen.Last[name]
 		}
 		one.told(began, sum)
 	}

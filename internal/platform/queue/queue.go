@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
@@ -49,6 +50,8 @@ type Config struct {
 	Backoff, MaxBackoff time.Duration
 	// Attempts is how often an item is tried before it counts as hopeless: 9.
 	Attempts int
+	// Quiet, when set, spares workers looks while the queue is empty.
+	Quiet *quiet.Watch
 }
 
 func (c Config) withDefaults() Config {
@@ -167,16 +170,28 @@ const lanePage = 128
 // Take hands out up to n items that are due, at most one of each lane, and none
 // of a lane that skip names. Lanes after the one that was served last come first.
 func (q *Queue) Take(ctx context.Context, n int, skip func(lane string) bool) ([]Item, error) {
-	until := time.Now().Add(q.cfg.Lease)
 	// Most queues are empty most of the time, and every node looks at each every second.
+	if empty, err := q.isEmpty(ctx); err != nil || empty {
+		return nil, err
+	}
+	return q.take(ctx, n, skip)
+}
+
+// isEmpty reports that nothing waits, neither what is due later nor what others have.
+func (q *Queue) isEmpty(ctx context.Context) (bool, error) {
 	var there int
 	err := q.db.Read().QueryRowContext(ctx, `SELECT 1 FROM queue_items WHERE queue = $1 LIMIT 1`, q.cfg.Name).Scan(&there)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+		return true, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look into queue: %w", err)
+		return false, fmt.Errorf("look into queue: %w", err)
 	}
+	return false, nil
+}
+
+func (q *Queue) take(ctx context.Context, n int, skip func(lane string) bool) ([]Item, error) {
+	until := time.Now().Add(q.cfg.Lease)
 	now, err := q.db.Now(ctx)
 	if err != nil {
 		return nil, err

@@ -41,22 +41,24 @@ func (q *Queue) Work(ctx context.Context, c Crew, do func(ctx context.Context, i
 	}
 	w := &work{Queue: q, crew: c, busy: map[string]int{}, ended: make(chan struct{}, 1)}
 	defer w.all.Wait()
-	tick := time.NewTicker(c.Every)
-	defer tick.Stop()
+	clock := q.cfg.Quiet.Sleeper(c.Every)
+	defer clock.Stop()
 	for {
-		got, err := w.fill(ctx, do)
+		clock.Look()
+		got, empty, err := w.fill(ctx, do)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		if got {
 			continue // there may be more
 		}
+		clock.Rest(empty)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.ended:
 		case <-c.Wake:
-		case <-tick.C:
+		case <-clock.C:
 		}
 	}
 }
@@ -88,15 +90,19 @@ func (w *work) full(lane string) bool {
 	return w.busy[lane] >= max(w.crew.PerLane, 1)
 }
 
-// fill starts what there is room for, and reports whether that was anything.
-func (w *work) fill(ctx context.Context, do func(context.Context, Item) (Outcome, error)) (bool, error) {
+// fill starts what there is room for, and reports whether that was anything, or else
+// whether the queue is empty.
+func (w *work) fill(ctx context.Context, do func(context.Context, Item) (Outcome, error)) (got, empty bool, err error) {
 	w.counts.Lock()
 	room := w.crew.Parallel - w.total
 	w.counts.Unlock()
 	if room <= 0 {
-		return false, nil
+		return false, false, nil
 	}
-	items, err := w.Take(ctx, room, w.full)
+	if empty, err = w.isEmpty(ctx); err != nil || empty {
+		return false, empty, err
+	}
+	items, err := w.take(ctx, room, w.full)
 	for _, it := range items {
 		w.count(it.Lane, 1)
 		w.all.Go(func() {
@@ -108,7 +114,7 @@ func (w *work) fill(ctx context.Context, do func(context.Context, Item) (Outcome
 			}
 		})
 	}
-	return len(items) > 0, err
+	return len(items) > 0, false, err
 }
 
 // lastWord is how long the end of a try may take when the program stops.

@@ -39,6 +39,17 @@ func (s *Service) changed() {
 	s.Hint()
 }
 
+// woken waits for a bell or for a clock, and reports false when ctx ended.
+func woken(ctx context.Context, bell, clock <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-bell:
+	case <-clock:
+	}
+	return true
+}
+
 // rest waits for a bell or for the time to pass, and reports false when ctx ended.
 func rest(ctx context.Context, bell <-chan struct{}, most time.Duration) bool {
 	timer := time.NewTimer(most)

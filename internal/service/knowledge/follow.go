@@ -19,8 +19,11 @@ const (
 // RunFollower takes in what happens to files until ctx ends. Several may run: each
 // page is stored by one of them.
 func (s *Service) RunFollower(ctx context.Context) error {
+	clock := s.Quiet.Sleeper(followPause)
+	defer clock.Stop()
 	for {
 		bell := s.wake.next()
+		clock.Look()
 		more, err := s.FollowOnce(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it was told to stop
@@ -32,7 +35,8 @@ func (s *Service) RunFollower(ctx context.Context) error {
 			s.changed()
 			continue
 		}
-		if !rest(ctx, bell, followPause) {
+		clock.Rest(err == nil)
+		if !woken(ctx, bell, clock.C) {
 			return nil
 		}
 	}

@@ -54,8 +54,11 @@ func (s *Service) RunReaders(ctx context.Context) error {
 }
 
 func (s *Service) runReader(ctx context.Context, name string) {
+	clock := s.Quiet.Sleeper(workPause)
+	defer clock.Stop()
 	for {
 		bell := s.wake.next()
+		clock.Look()
 		did, err := s.ReadOne(ctx, name)
 		if ctx.Err() != nil {
 			return
@@ -66,7 +69,12 @@ func (s *Service) runReader(ctx context.Context, name string) {
 		if did && err == nil {
 			continue
 		}
-		if !rest(ctx, bell, workPause) {
+		waits := true
+		if err == nil {
+			waits, err = s.Store.Waits(ctx)
+		}
+		clock.Rest(err == nil && !waits)
+		if !woken(ctx, bell, clock.C) {
 			return
 		}
 	}

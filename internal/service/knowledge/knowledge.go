@@ -21,6 +21,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 )
@@ -79,7 +80,9 @@ type Deps struct {
 	// of files, and reach no passages. Nil knows no such links.
 	Counted func(ctx context.Context, p identity.Principal) (bool, error)
 	// Hint, when set, tells the other nodes to look now.
-	Hint   func()
+	Hint func()
+	// Quiet, when set, spares workers looks that would find nothing.
+	Quiet  *quiet.Watch
 	Logger *slog.Logger     // nil is silent
 	Now    func() time.Time // nil is time.Now
 }

@@ -307,8 +307,16 @@ func TestAReaderThatDies(t *testing.T) {
 	t.Parallel()
 	knowledgetest.Each(t, func(t *testing.T, w *knowledgetest.World) {
 		c := w.MustCreate(t, home, "Clinic", "/clinic", knowledge.Everybody)
+		waits := func(want bool) {
+			t.Helper()
+			if got, err := w.Records.Waits(t.Context()); err != nil || got != want {
+				t.Errorf("documents wait: %v, %v, want %v", got, err, want)
+			}
+		}
+		waits(false)
 		w.Files.Put(home, "/clinic/a.txt", clinic)
 		w.Follow(t)
+		waits(true)
 		dead, ok, err := w.Records.Take(t.Context(), "dead", time.Millisecond)
 		if err != nil || !ok {
 			t.Fatalf("%v %v", ok, err)
@@ -325,6 +333,7 @@ func TestAReaderThatDies(t *testing.T) {
 		if _, ok, err := w.Records.Take(t.Context(), "third", time.Hour); ok || err != nil {
 			t.Errorf("taken twice: %v", err)
 		}
+		waits(true) // whoever has it may die
 		for name, err := range map[string]error{
 			"renew": w.Records.Renew(t.Context(), dead, time.Hour), "finish": w.Records.Finish(t.Context(), dead, nil),
 			"give up": w.Records.GiveUp(t.Context(), dead), "postpone": w.Records.Postpone(t.Context(), dead, 0),

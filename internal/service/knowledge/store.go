@@ -111,6 +111,8 @@ type Queue interface {
 	// Take reserves the next document for holder, by turns between namespaces, with
 	// whatever else is due of the same version of its file, and false when nothing is due.
 	Take(ctx context.Context, holder string, lease time.Duration) (Work, bool, error)
+	// Waits reports that there are documents to read, due now or later.
+	Waits(ctx context.Context) (bool, error)
 	// Charge lets a namespace wait for that many turns of others more.
 	Charge(ctx context.Context, namespace string, turns int64) error
 	// Orphans gives back, at once, what an earlier process of this node had reserved,

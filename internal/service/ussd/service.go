@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhook"
@@ -121,6 +122,7 @@ type Config struct {
 	// Knowledge is the documents; nil hides the menu item.
 	Knowledge AskKnowledge
 	Observer  Observer
+	Quiet     *quiet.Watch // spares looks for new telephones while nothing changes; nil spares none
 	Logger    *slog.Logger
 	// Now is the clock; tests make it jump.
 	Now func() time.Time

@@ -33,12 +33,19 @@ func (s *Service) Run(ctx context.Context) error {
 	var since time.Time
 	old := false // there is something to prune
 	sweep, flush := time.NewTicker(sweepEvery), time.NewTicker(flushEvery)
-	phones, prune := time.NewTicker(phonesPoll), time.NewTicker(pruneEvery)
+	phones, prune := s.cfg.Quiet.Sleeper(phonesPoll), time.NewTicker(pruneEvery)
 	defer sweep.Stop()
 	defer flush.Stop()
 	defer phones.Stop()
 	defer prune.Stop()
-	since = s.try(ctx, "learn telephones", func() (time.Time, error) { return s.learnPhones(ctx, since) }, since)
+	learn := func() {
+		phones.Look()
+		var err error
+		since, err = s.learnPhones(ctx, since)
+		s.warn(ctx, "learn telephones", err)
+		phones.Rest(err == nil)
+	}
+	learn()
 	for {
 		var err error
 		what := ""
@@ -56,24 +63,16 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-prune.C:
 			old = true
 		case <-phones.C:
-			since = s.try(ctx, "learn telephones", func() (time.Time, error) { return s.learnPhones(ctx, since) }, since)
+			learn()
 		}
-		if err != nil && ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", what), slog.Any("error", err))
-		}
+		s.warn(ctx, what, err)
 	}
 }
 
-// try returns what fn returns or, after logging, the old value.
-func (s *Service) try(ctx context.Context, what string, fn func() (time.Time, error), old time.Time) time.Time {
-	v, err := fn()
-	if err != nil {
-		if ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", what), slog.Any("error", err))
-		}
-		return old
+func (s *Service) warn(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", what), slog.Any("error", err))
 	}
-	return v
 }
 
 // Sweep removes expired sessions, a slice at a time, until there are none.
@@ -121,10 +120,7 @@ func (s *Service) Flush(ctx context.Context) error {
 // learnPhones brings the filter up to date with what other nodes stored. It
 // looks back a little, since a change is seen only when it is committed.
 func (s *Service) learnPhones(ctx context.Context, since time.Time) (time.Time, error) {
-	if !since.IsZero() {
-		since = since.Add(-10 * time.Second)
-	}
-	newest, err := s.store.KnownPhones(ctx, since, s.phones.Add)
+	newest, err := s.store.KnownPhones(ctx, since.Add(-10*time.Second), s.phones.Add)
 	if err != nil {
 		return since, fmt.Errorf("learn telephones: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/textindex/segmentsize"
 )
 
@@ -26,6 +27,9 @@ type Work struct {
 	// else it is called after a Pause.
 	Index func(ctx context.Context) (more bool, err error)
 	Pause time.Duration
+	// Quiet, when set, spares Index calls that would find nothing. Who sets it finds by
+	// Index all that waits, and not only what is due.
+	Quiet *quiet.Watch
 	// Tidy joins and destroys segments, and Sweep deletes what is dead. Patrol, if there
 	// is one, looks for what Index was not told of.
 	Tidy, Sweep, Patrol func(ctx context.Context) error
@@ -36,10 +40,11 @@ type Work struct {
 
 // Run works until ctx ends.
 func (w Work) Run(ctx context.Context) error {
-	tick := time.NewTicker(w.Pause)
-	defer tick.Stop()
+	clock := w.Quiet.Sleeper(w.Pause)
+	defer clock.Stop()
 	tidied, swept := time.Time{}, time.Time{}
 	for {
+		clock.Look()
 		more, err := w.Index(ctx)
 		if now := w.Now(); now.Sub(tidied) >= tidyPause {
 			tidied = now
@@ -58,10 +63,11 @@ func (w Work) Run(ctx context.Context) error {
 		if more && err == nil {
 			continue
 		}
+		clock.Rest(err == nil)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-clock.C:
 		}
 	}
 }

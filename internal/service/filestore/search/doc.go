@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
@@ -29,6 +30,7 @@ type Service struct {
 	files *filestore.Service
 	store filestore.Store
 	shelf shelf.Shelf
+	quiet *quiet.Watch
 	// opened has a lock of its own, which is taken after mu.
 	opened *shelf.Opened
 
@@ -52,6 +54,12 @@ func New(files *filestore.Service) *Service {
 		defer s.mu.Unlock()
 		s.forget(func(_ string, r *reading) bool { return slices.Contains(namespaces, r.namespace) })
 	})
+	return s
+}
+
+// WithQuiet has the indexer leave out looks that would find nothing, and returns s.
+func (s *Service) WithQuiet(w *quiet.Watch) *Service {
+	s.quiet = w
 	return s
 }
 

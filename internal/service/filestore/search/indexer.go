@@ -36,7 +36,8 @@ const (
 // the cursor lets only one of them write.
 func (s *Service) RunIndexer(ctx context.Context) error {
 	return shelf.Work{
-		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Patrol: s.PatrolOnce, Sweep: s.Sweep, Now: s.files.Now,
+		Index: s.IndexOnce, Pause: indexPause, Quiet: s.quiet, Tidy: s.TidyOnce, Patrol: s.PatrolOnce, Sweep: s.Sweep,
+		Now: s.files.Now,
 		Failed: func(err error) {
 			s.files.Log().Warn("files could not be indexed", slog.String("event", "index.failed"), slog.Any("error", err))
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/queue"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/inquiry"
@@ -16,9 +17,9 @@ import (
 var _ inquiry.Store = (*Store)(nil)
 
 // replies is the queue of answers on their way.
-func replies(db *sqldb.DB) *queue.Queue {
+func replies(db *sqldb.DB, w *quiet.Watch) *queue.Queue {
 	return queue.New(db, queue.Config{
-		Name: "knowledge replies", Backoff: 2 * time.Second, MaxBackoff: 10 * time.Minute, Attempts: 1 << 30,
+		Name: "knowledge replies", Backoff: 2 * time.Second, MaxBackoff: 10 * time.Minute, Attempts: 1 << 30, Quiet: w,
 	})
 }
 
@@ -202,7 +203,7 @@ func (s *Store) SettleInquiry(ctx context.Context, in inquiry.Settling) error {
 			}
 		}
 		if in.Deliver {
-			if _, err := replies(s.db).Add(ctx, tx, queue.Item{ID: in.ID, Lane: collection}, 0); err != nil {
+			if _, err := replies(s.db, nil).Add(ctx, tx, queue.Item{ID: in.ID, Lane: collection}, 0); err != nil {
 				return err
 			}
 		}
@@ -259,7 +260,7 @@ const repliesEvery = time.Second
 func (s *Store) WorkReplies(ctx context.Context, wake <-chan struct{},
 	deliver func(ctx context.Context, id string) error,
 ) error {
-	q := replies(s.db)
+	q := replies(s.db, s.quiet)
 	err := q.Work(ctx, queue.Crew{Parallel: 4, PerLane: 2, Every: repliesEvery, Wake: wake},
 		func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
 			return queue.Outcome{}, deliver(ctx, it.ID)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelfsql"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
@@ -32,6 +33,7 @@ type Store struct {
 	db     *sqldb.DB
 	shelf  shelfsql.Tables
 	outbox Outbox // nil when nobody hears
+	quiet  *quiet.Watch
 }
 
 var _ knowledge.Store = (*Store)(nil)

@@ -77,6 +77,12 @@ func (s *Store) Take(ctx context.Context, holder string, lease time.Duration) (w
 	return w, ok && err == nil, err
 }
 
+// Waits implements knowledge.Queue.
+func (s *Store) Waits(ctx context.Context) (bool, error) {
+	some, err := sqldb.Strings(ctx, s.db.Read(), `SELECT ns FROM knowledge_documents WHERE state < 2 LIMIT 1`)
+	return len(some) > 0, err
+}
+
 // Charge implements knowledge.Queue. Turns are numbered, and whose last one has the
 // least number comes next.
 func (s *Store) Charge(ctx context.Context, namespace string, turns int64) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 )
@@ -18,6 +19,13 @@ type Outbox interface {
 func (s *Store) WithOutbox(o Outbox) *Store {
 	out := *s
 	out.outbox = o
+	return &out
+}
+
+// WithQuiet returns the store with what spares its workers looks that would find nothing.
+func (s *Store) WithQuiet(w *quiet.Watch) *Store {
+	out := *s
+	out.quiet = w
 	return &out
 }
 

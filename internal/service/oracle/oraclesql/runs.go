@@ -315,6 +315,12 @@ func (st *Store) Claim(ctx context.Context, id, node string, ttl time.Duration) 
 	return out, err
 }
 
+// Live reports that some run is under way, or waits.
+func (st *Store) Live(ctx context.Context) (bool, error) {
+	some, err := sqldb.Strings(ctx, st.db.Read(), `SELECT id FROM oracle_runs WHERE `+isLive+` LIMIT 1`)
+	return len(some) > 0, err
+}
+
 // Claimable names runs that nobody works on. The node that accepted a queued run
 // hears at once when its session is free, so that a second later the run counts
 // as left alone.

@@ -333,7 +333,15 @@ func testMultitask(t *testing.T, st Store) {
 func testFencing(t *testing.T, st Store) {
 	ctx := t.Context()
 	s := NewSession(t, st)
+	live := func(want bool) {
+		t.Helper()
+		if got, err := st.Live(ctx); err != nil || got != want {
+			t.Errorf("a run is live: %v, %v, want %v", got, err, want)
+		}
+	}
+	live(false)
 	r := Say(t, st, s.ID, "hi", oracle.Interrupt).Run
+	live(true)
 	if _, err := st.Claim(ctx, r.ID, "n2", time.Minute); !errors.Is(err, run.ErrLost) {
 		t.Fatalf("a held run was claimed: %v", err)
 	}
@@ -382,6 +390,7 @@ func testFencing(t *testing.T, st Store) {
 	if len(frames) != 2 || head.Status != oracle.Finished {
 		t.Errorf("frames after takeover: %v %+v", frames, head)
 	}
+	live(false)
 	list, err := st.Messages(ctx, Owner, s.ID, 0)
 	if err != nil || len(list) != 2 {
 		t.Errorf("transcript: %v %v", list, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -96,7 +97,9 @@ type Config struct {
 	ApprovalTime time.Duration // 24h: how long a call waits for a person
 	Delegation   time.Duration // 10m: how long it waits for a delegation, for which the person is there
 	Measures     oracle.Measures
-	Logger       *slog.Logger
+	// Quiet, when set, spares looks for lost runs while there are no runs at all.
+	Quiet  *quiet.Watch
+	Logger *slog.Logger
 	// Ended, when set, is told of each run that this node ended, also while it
 	// waited or because its session was deleted, after readers could see its end.
 	Ended func(ctx context.Context, r oracle.Run, result Result)

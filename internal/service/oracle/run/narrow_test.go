@@ -30,6 +30,8 @@ func (s *rest) Claim(ctx context.Context, id, _ string, _ time.Duration) (oracle
 	return s.Run(ctx, "", id)
 }
 
+func (*rest) Live(context.Context) (bool, error) { return true, nil }
+
 func (s *rest) Claimable(context.Context, time.Duration, int) ([]string, error) {
 	var ids []string
 	for id := range s.runs {

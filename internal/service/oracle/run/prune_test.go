@@ -15,6 +15,8 @@ type littered struct {
 	left int
 }
 
+func (*littered) Live(context.Context) (bool, error) { return true, nil }
+
 func (*littered) Claimable(context.Context, time.Duration, int) ([]string, error) { return nil, nil }
 
 func (s *littered) Prune(_ context.Context, _ time.Time, limit int) (int, error) {

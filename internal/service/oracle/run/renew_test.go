@@ -46,6 +46,8 @@ func (s *stuck) Claim(ctx context.Context, _, _ string, _ time.Duration) (oracle
 	return oracle.Run{}, run.ErrLost
 }
 
+func (*stuck) Live(context.Context) (bool, error) { return true, nil }
+
 func (s *stuck) Claimable(ctx context.Context, _ time.Duration, _ int) ([]string, error) {
 	return nil, s.wait(ctx, "look for runs")
 }

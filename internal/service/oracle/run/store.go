@@ -35,6 +35,8 @@ type Store interface {
 	// Claim takes a queued run of a session that has no other live run at work,
 	// or a run whose lease ran out. It returns ErrLost when there is nothing to take.
 	Claim(ctx context.Context, id, node string, ttl time.Duration) (oracle.Run, error)
+	// Live reports that some run is under way, or waits.
+	Live(ctx context.Context) (bool, error)
 	// Claimable names runs that nobody works on: expired ones, and queued ones
 	// at least of that age whose session has been free for a moment.
 	Claimable(ctx context.Context, age time.Duration, limit int) ([]string, error)

@@ -24,6 +24,8 @@ func (s *shelf) Claim(_ context.Context, id, _ string, _ time.Duration) (oracle.
 	return oracle.Run{ID: id, SessionID: "s", Status: oracle.Running, Epoch: 1, Attempt: 1, NextSeq: 3}, nil
 }
 
+func (*shelf) Live(context.Context) (bool, error) { return true, nil }
+
 func (s *shelf) Claimable(context.Context, time.Duration, int) ([]string, error) {
 	return s.order[:min(len(s.order), 1)], nil
 }

@@ -39,6 +39,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	leases.Go(func() { e.keepLeases(ctx) })
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	lost := e.cfg.Quiet.Sleeper(tick)
+	defer lost.Stop()
+	lost.Look()
+	lost.Rest(false)
 	lastPrune := time.Time{}
 	for {
 		e.startWaiting(ctx)
@@ -47,12 +51,15 @@ func (e *Engine) Run(ctx context.Context) error {
 			return e.drain()
 		case <-e.nudge:
 			continue
+		case <-lost.C:
+			lost.Look()
+			lost.Rest(e.takeOver(ctx))
+			continue
 		case <-ticker.C:
 		}
 		if err := e.hub.reconcile(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("readers could not be reconciled", slog.String("event", "run.reconcile_failed"), slog.Any("error", err))
 		}
-		e.takeOver(ctx)
 		if time.Since(lastPrune) > time.Minute && e.prune(ctx) {
 			lastPrune = time.Now()
 		}
@@ -150,14 +157,19 @@ func (e *Engine) dequeue(session, id string) (carried oracle.Carried) {
 	return carried
 }
 
-// takeOver claims runs whose node died and queued runs that were left alone.
-func (e *Engine) takeOver(ctx context.Context) {
+// takeOver claims runs whose node died and queued runs that were left alone. It reports
+// that there are no runs of which one could become such by time alone.
+func (e *Engine) takeOver(ctx context.Context) (none bool) {
 	ids, err := e.store.Claimable(ctx, leftToItsNode, 16)
 	if err != nil {
 		if ctx.Err() == nil {
 			e.log.Warn("runs could not be looked for", slog.String("event", "run.find_failed"), slog.Any("error", err))
 		}
-		return
+		return false
+	}
+	if len(ids) == 0 && !e.works() {
+		live, err := e.store.Live(ctx)
+		return err == nil && !live
 	}
 	for _, id := range ids {
 		if e.isLocal(id) {
@@ -170,6 +182,14 @@ func (e *Engine) takeOver(ctx context.Context) {
 		//nolint:contextcheck // a run ends by itself, not with the scheduler's context
 		e.launch(r, e.dequeue(r.SessionID, r.ID))
 	}
+	return false
+}
+
+// works reports that this node works on runs.
+func (e *Engine) works() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.active) > 0
 }
 
 // launch works on a run that was claimed, with what its request carried, or with what came

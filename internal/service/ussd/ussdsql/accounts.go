@@ -187,10 +187,19 @@ func (s *Store) Waiting(ctx context.Context, account string) (ussdquestion.Quest
 
 // TakeQuestions implements ussd.Store.
 func (s *Store) TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]ussdquestion.Question, error) {
+	now := s.db.Dialect().NowMS()
+	// Nearly always there is nothing, which needs no transaction.
+	var one int
+	err := s.db.Read().QueryRowContext(ctx, `SELECT 1 FROM ussd_questions WHERE state = 0 AND taken_until_ms <= `+now+` LIMIT 1`).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for questions: %w", err)
+	}
 	var out []ussdquestion.Question
-	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
 		out = nil
-		now := s.db.Dialect().NowMS()
 		rows, err := tx.QueryContext(ctx, `UPDATE ussd_questions SET taken_until_ms = `+now+` + $1, tries = tries + 1
 			WHERE state = 0 AND taken_until_ms <= `+now+` AND id IN (
 				SELECT id FROM ussd_questions WHERE state = 0 AND taken_until_ms <= `+now+` ORDER BY created_ms LIMIT $2)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/queue"
+	"github.com/castalia-org/castalia/internal/platform/quiet"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsms"
@@ -27,7 +28,9 @@ type Config struct {
 	Price ussdsms.Cost
 	// Backoff is the first pause after a failure; 0 is 5 s.
 	Backoff time.Duration
-	Now     func() time.Time
+	// Quiet, when set, spares workers looks while nothing waits.
+	Quiet *quiet.Watch
+	Now   func() time.Time
 }
 
 // Store implements ussdsms.Store.
@@ -54,7 +57,9 @@ const (
 // New returns a store on a migrated database.
 func New(db *sqldb.DB, cfg Config) *Store {
 	open := func(name string, tries int) *queue.Queue {
-		return queue.New(db, queue.Config{Name: name, Backoff: cfg.Backoff, MaxBackoff: longest, Attempts: tries})
+		return queue.New(db, queue.Config{
+			Name: name, Backoff: cfg.Backoff, MaxBackoff: longest, Attempts: tries, Quiet: cfg.Quiet,
+		})
 	}
 	return &Store{
 		db: db, cfg: cfg, out: open("sms", sendTries), in: open("sms received", askTries), wakeOut: make(chan struct{}, 1),
