@@ -34,6 +34,10 @@ func (a *App) tidyHourly(ctx context.Context) error {
 
 // build makes every part in the order in which they stand on each other.
 func (a *App) build(ctx context.Context) error {
+	documents, err := a.buildOperatorDocs(ctx)
+	if err != nil {
+		return err
+	}
 	pages, err := guides.Surface(a.opt.Settings.Oracle.Name, docs.Pages, a.pages)
 	if err != nil {
 		return err
@@ -52,10 +56,6 @@ func (a *App) build(ctx context.Context) error {
 			"upkeep": a.tidyHourly,
 		},
 	})
-	documents, err := a.buildOperatorDocs(ctx)
-	if err != nil {
-		return err
-	}
 	who, err := a.buildIdentity(ctx)
 	if err != nil {
 		return fmt.Errorf("build identity: %w", err)

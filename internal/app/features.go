@@ -19,7 +19,8 @@ type featureList struct {
 	Screen screenSize      `json:"screen"`
 }
 
-// screenSize is how much of a screen the console's telephone shows.
+// screenSize is how much of a screen the console's telephone shows, of the service code that it asks for
+// (`?code=`), else of all.
 type screenSize struct {
 	Septets    int `json:"septets"`
 	Characters int `json:"characters"`
@@ -47,14 +48,14 @@ func (a *App) pluginStates() ([]pluginconf.State, error) {
 	return out, nil
 }
 
-func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {
+func (a *App) getFeatures(w http.ResponseWriter, r *http.Request) error {
 	states, err := a.pluginStates()
 	if err != nil {
 		return err
 	}
-	limit := a.screens.Of("", "").OrDefault()
+	limit := a.screens.Of("", r.URL.Query().Get("code")).OrDefault()
 	body := featureList{
-		Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.Mode(),
+		Name: a.documents.name.Value(), Services: a.opt.Services, Plugins: []string{}, Access: a.access.Mode(),
 		Screen: screenSize{limit.Septets, limit.Units},
 	}
 	for _, s := range states {

@@ -17,14 +17,15 @@ import (
 func (a *App) probed() probe.Node {
 	s := a.opt.Settings
 	return probe.Node{
-		Name: s.Oracle.Name, Environment: s.Server.Environment, Version: a.opt.Version, Started: a.started,
+		Name:        func() string { return s.Oracle.Name },
+		Environment: s.Server.Environment, Version: a.opt.Version, Started: a.started,
 		CORS: a.openCORS(), Limiter: a.limits.telephone,
 	}
 }
 
 func (a *App) healthSurface() httpserver.Surface {
 	n := a.probed()
-	n.Ping, n.Ready = a.res.db.Ping, a.readiness
+	n.Ping, n.Ready, n.Name = a.res.db.Ping, a.readiness, a.documents.name.Value
 	return n.Surface()
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/doorkit"
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/namekit"
 	"github.com/castalia-org/castalia/internal/app/pluginconf"
 	"github.com/castalia-org/castalia/internal/app/retaining"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
@@ -43,6 +44,7 @@ type operatorDocs struct {
 	backups  *operatordoc.Document[backup.Schedule]
 	access   *operatordoc.Document[membership.Mode]
 	address  addresskit.Desk
+	name     *operatordoc.Document[string]
 	shelf    *operatordoc.Shelf
 }
 
@@ -103,8 +105,12 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
+	name, err := operatordoc.Put(shelf, namekit.Document(opt.Settings.Oracle.Name, opt.Given))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
 	address := addresskit.Desk{Now: where, Started: reached, Clock: r.now}
-	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, access, address, shelf}, shelf.Load(ctx)
+	return shelf, operatorDocs{d, words, menus, rules, plugins, backups, access, address, name, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.
@@ -114,6 +120,7 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	a.documents, a.access.Document, a.address = d, d.access, d.address
+	a.opt.Settings.Oracle.Name = d.name.Value() // for what is told it once
 	author := func(r *http.Request) string { return httpserver.OperatorOf(r.Context()).Name }
 	out := part{
 		name: "operator documents",

@@ -64,7 +64,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Blobs: a.res.blobs, Cold: a.cold, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases,
 		Identity: a.identity, Provider: a.documents.InForce(),
-		Instructions: a.documents.Instructions.Value, Suggest: suggest,
+		Instructions: a.documents.Instructions.Value, Suggest: suggest, Name: a.documents.name.Value,
 		Oracle: oracle.Identity{
 			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID,
 		},

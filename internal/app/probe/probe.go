@@ -45,8 +45,10 @@ type Readiness struct {
 
 // Node is what is asked.
 type Node struct {
-	Name, Environment, Version string
-	Started                    time.Time
+	// Name is asked for whenever somebody is told it.
+	Name                 func() string
+	Environment, Version string
+	Started              time.Time
 	// Ping asks the database, Ready everything that the node needs. They are nil
 	// while the node waits for its database.
 	Ping  func(context.Context) error
@@ -103,7 +105,7 @@ func (n Node) landing(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, Landing{
-		Status: "ok", Message: n.Name + " is running", Environment: n.Environment, Timestamp: now(),
+		Status: "ok", Message: n.Name() + " is running", Environment: n.Environment, Timestamp: now(),
 	})
 }
 

@@ -32,7 +32,10 @@ func get(t *testing.T, n probe.Node, path string, accept ...string) *httptest.Re
 // TestBrowsersAreSentToTheConsole and everybody else gets the documents' JSON.
 func TestBrowsersAreSentToTheConsole(t *testing.T) {
 	t.Parallel()
-	node := probe.Node{Name: "Test", Ready: func(context.Context) probe.Readiness { return probe.Readiness{Ready: true} }}
+	node := probe.Node{
+		Name:  func() string { return "Test" },
+		Ready: func(context.Context) probe.Readiness { return probe.Readiness{Ready: true} },
+	}
 	for accept, console := range map[string]bool{
 		"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": true,
 		"application/json, Text/HTML ; q=0.5":                             true,

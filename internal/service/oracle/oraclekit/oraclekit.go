@@ -61,6 +61,8 @@ type Deps struct {
 	Leases   *lease.Keeper
 	Identity *identity.Service
 	Oracle   oracle.Identity
+	// Name is what the oracle is called now; nil is the name of Oracle.
+	Name     func() string
 	Provider model.Provider
 
 	Plugins  []plugin.Plugin
@@ -194,7 +196,7 @@ func New(d Deps) (*Oracle, error) {
 	})
 	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
-		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access,
+		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Name: d.Name, Access: d.Access,
 		Attachments: d.Attachments,
 		Ledger:      o.Store, Budgets: d.Budgets, Meter: o.usage, Approvals: o.Store, Log: d.Log, Config: d.Turn,
 	}

@@ -77,12 +77,14 @@ type MCPUser struct {
 // Deps is what turns need. Publisher, Dispatcher, Access, Attachments and MCP
 // may be nil: what they do is then not available.
 type Deps struct {
-	Store       oracle.Store
-	Provider    model.Provider
-	Plugins     *registry.Registry
-	Publisher   oracle.Publisher
-	Dispatcher  oracle.Dispatcher
-	Identity    oracle.Identity
+	Store      oracle.Store
+	Provider   model.Provider
+	Plugins    *registry.Registry
+	Publisher  oracle.Publisher
+	Dispatcher oracle.Dispatcher
+	Identity   oracle.Identity
+	// Name is what the oracle is called now; nil is the name of its identity.
+	Name        func() string
 	Access      Access
 	Attachments Attachments
 	MCP         MCP
