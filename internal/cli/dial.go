@@ -23,18 +23,17 @@ import (
 
 func dialCommand() command {
 	return command{
-		name: "dial", args: "[--server URL] [--phone NUMBER] [--session ID] [--script FILE] CODE",
+		name: "dial", args: "[--server URL] [--phone NUMBER] [--session ID] [--script FILE [--token TOKEN|--key FILE]] CODE",
 		summary: "a telephone in the terminal; --script plays a flow file", run: runDial,
 	}
 }
 
 func runDial(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("dial", s)
-	base := shell.ServerFlag(fs, s)
+	desk := shell.NewDesk(fs, s, "/operator/ussd") // a script may name screens, which operators see
 	phone := fs.String("phone", "+254700000001", "the telephone's E.164 `NUMBER`")
 	session := fs.String("session", "", "session `ID`; default is a new one")
 	script := fs.String("script", "", "play a flow `FILE` and compare")
-	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN`, for scripts that name screens")
 	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
@@ -43,7 +42,7 @@ func runDial(ctx context.Context, args []string, s shell.IO) error {
 		return shell.Usagef("--phone: %q is not a telephone number: it begins with + and the country code, such as +254700000001", *phone)
 	}
 	line := &remoteLine{
-		base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err,
+		base: desk.Server(), desk: desk, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err,
 	}
 	if *script != "" {
 		return dialScript(ctx, *script, line, s)
@@ -178,9 +177,10 @@ func dialScript(ctx context.Context, file string, line *remoteLine, s shell.IO) 
 
 // remoteLine speaks to a gateway over HTTP.
 type remoteLine struct {
-	base, token string
-	client      *http.Client
-	err         io.Writer // hears of waits
+	base   string
+	desk   *shell.Desk
+	client *http.Client
+	err    io.Writer // hears of waits
 }
 
 var _ ussdscript.Line = (*remoteLine)(nil)
@@ -192,7 +192,7 @@ func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text stri
 		return "", err
 	}
 	for tries := 1; ; tries++ {
-		reply, err := l.do(ctx, http.MethodPost, "/api/ussd", body)
+		reply, err := l.post(ctx, body)
 		if err != nil {
 			return "", err
 		}
@@ -215,10 +215,6 @@ func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text stri
 
 // Screen implements ussdscript.Line.
 func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, error) {
-	reply, err := l.do(ctx, http.MethodGet, "/operator/ussd/debug/"+url.PathEscape(sessionID), nil)
-	if err != nil {
-		return "", err
-	}
 	var record struct {
 		DebugInfo struct {
 			Context struct {
@@ -226,8 +222,8 @@ func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, erro
 			} `json:"context"`
 		} `json:"debugInfo"`
 	}
-	if reply.status != http.StatusOK || json.Unmarshal(reply.body, &record) != nil {
-		return "", fmt.Errorf("%w (answer %d; give --token or OPERATOR_TOKEN)", ussdscript.ErrNoScreens, reply.status)
+	if err := l.desk.Ask(ctx, http.MethodGet, "/debug/"+url.PathEscape(sessionID), nil, &record); err != nil {
+		return "", fmt.Errorf("%w (%w)", ussdscript.ErrNoScreens, err)
 	}
 	return record.DebugInfo.Context.Screen, nil
 }
@@ -239,17 +235,12 @@ type heard struct {
 	body       []byte
 }
 
-func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (heard, error) {
-	req, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
+func (l *remoteLine) post(ctx context.Context, body []byte) (heard, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.base+"/api/ussd", bytes.NewReader(body))
 	if err != nil {
 		return heard{}, fmt.Errorf("make request: %w", err)
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if l.token != "" && method == http.MethodGet {
-		req.Header.Set("Authorization", "Bearer "+l.token)
-	}
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := l.client.Do(req)
 	if err != nil {
 		return heard{}, fmt.Errorf("no gateway at %s (is `castalia serve` running?): %w", l.base, err)

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/doorcli"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity/membership"
-	"github.com/castalia-org/castalia/internal/identity/membership/membershiphttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
@@ -20,12 +20,22 @@ import (
 func membersCommand() command {
 	return command{
 		name:    "members",
-		args:    "list | add [--note TEXT] DID…|- | remove DID… | known | … [--data FOLDER] [--config FILE] [--set NAME=value]",
+		args:    "list | add [--note TEXT] DID…|- | remove DID… | known | … [--data FOLDER] [--config FILE] [--set NAME=value] | … --server URL [--token TOKEN|--key FILE]",
 		summary: "who may come in where ACCESS is invite or closed", run: runMembers,
 	}
 }
 
 const memberPage = 500
+
+// guestBook is what the commands need of members and invitations, wherever these are.
+type guestBook interface {
+	Members(ctx context.Context, after string, limit int) ([]membership.Member, error)
+	AddMember(ctx context.Context, did, note string) (m membership.Member, added bool, err error)
+	RemoveMember(ctx context.Context, did string) error
+	Invite(ctx context.Context, n membership.NewInvitation) (i membership.Invitation, code string, err error)
+	Invitations(ctx context.Context, before time.Time, limit int) ([]membership.Invitation, error)
+	RevokeInvitation(ctx context.Context, id string) error
+}
 
 func runMembers(ctx context.Context, args []string, s IO) error {
 	if len(args) == 0 {
@@ -35,28 +45,36 @@ func runMembers(ctx context.Context, args []string, s IO) error {
 	fs := shell.NewFlags("members "+verb, s)
 	var from settingFlags
 	from.register(fs, s)
+	desk := shell.NewDesk(fs, s, "/operator")
 	note := fs.String("note", "", "`TEXT` that reminds you who it is")
 	dids, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
 	}
-	opt, err := from.options(s)
-	if err != nil {
+	var far *doorcli.Members
+	var opt app.Options
+	if desk.Asks("server") {
+		far = &doorcli.Members{Desk: desk}
+	} else if opt, err = from.options(s); err != nil {
 		return err
 	}
 	switch verb {
 	case "list", "known":
-		if len(dids) > 0 {
+		switch {
+		case len(dids) > 0:
 			return shell.Usagef("unexpected argument %q", dids[0])
-		}
-		if verb == "known" {
-			return app.KnownUsers(ctx, opt, func(did string) error {
-				_, err := fmt.Fprintln(s.Out, did)
-				return err
+		case verb == "list" && far != nil:
+			return listFarMembers(ctx, *far, s)
+		case verb == "list":
+			return app.Admissions(ctx, opt, func(b *membership.Book) error {
+				return listMembers(ctx, b, opt.Settings.Access.DIDs, s)
 			})
+		case far != nil:
+			return shell.Usagef("known works on the deployment's own records; a server says it with `castalia people list`")
 		}
-		return app.Admissions(ctx, opt, func(b *membership.Book) error {
-			return listMembers(ctx, b, opt.Settings.Access.DIDs, s)
+		return app.KnownUsers(ctx, opt, func(did string) error {
+			_, err := fmt.Fprintln(s.Out, did)
+			return err
 		})
 	case "add", "remove":
 		if len(dids) == 0 {
@@ -64,6 +82,9 @@ func runMembers(ctx context.Context, args []string, s IO) error {
 		}
 		if dids, err = orLines(dids, s); err != nil {
 			return err
+		}
+		if far != nil {
+			return changeMembers(ctx, far, verb, dids, *note, s)
 		}
 		return app.Admissions(ctx, opt, func(b *membership.Book) error { return changeMembers(ctx, b, verb, dids, *note, s) })
 	}
@@ -98,7 +119,7 @@ func orLines(dids []string, s IO) ([]string, error) {
 	return dids, nil
 }
 
-func listMembers(ctx context.Context, b *membership.Book, named []string, s IO) error {
+func listMembers(ctx context.Context, b guestBook, named []string, s IO) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, did := range named {
 		_, _ = fmt.Fprintf(w, "%s\tACCESS_DIDS\t\n", did)
@@ -122,7 +143,19 @@ func listMembers(ctx context.Context, b *membership.Book, named []string, s IO) 
 	}
 }
 
-func changeMembers(ctx context.Context, b *membership.Book, verb string, dids []string, note string, s IO) error {
+// listFarMembers lists those of a server, which does not say whom its setting names.
+func listFarMembers(ctx context.Context, m doorcli.Members, s IO) error {
+	named, err := m.Named(ctx)
+	if err != nil {
+		return err
+	}
+	if named > 0 {
+		_, _ = fmt.Fprintf(s.Err, "ACCESS_DIDS of the server names %d more.\n", named)
+	}
+	return listMembers(ctx, m, nil, s)
+}
+
+func changeMembers(ctx context.Context, b guestBook, verb string, dids []string, note string, s IO) error {
 	var errs []error
 	for _, did := range dids {
 		word := "removed"
@@ -149,97 +182,4 @@ func public(err error) error {
 		return errors.New(f.Message)
 	}
 	return err
-}
-
-func inviteCommand() command {
-	return command{
-		name:    "invite",
-		args:    "[--uses N] [--for DURATION] [--note TEXT] [--server URL] | list | revoke ID… | … [--data FOLDER] [--config FILE] [--set NAME=value]",
-		summary: "make a link by which people become members; list and revoke links", run: runInvite,
-	}
-}
-
-func runInvite(ctx context.Context, args []string, s IO) error {
-	fs := shell.NewFlags("invite", s)
-	var from settingFlags
-	from.register(fs, s)
-	server := shell.ServerFlag(fs, s)
-	uses := fs.Int64("uses", membership.DefaultUses, "how many `PEOPLE` may use the link")
-	life := fs.String("for", "7d", "how long the link is good, as `DURATION` (1h, 7d)")
-	note := fs.String("note", "", "`TEXT` that reminds you whom it is for")
-	rest, err := shell.ParseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	opt, err := from.options(s)
-	if err != nil {
-		return err
-	}
-	verb := "create"
-	if len(rest) > 0 {
-		verb, rest = rest[0], rest[1:]
-	}
-	if verb != "revoke" && len(rest) > 0 {
-		return shell.Usagef("unexpected argument %q", rest[0])
-	}
-	switch verb {
-	case "create":
-		now := time.Now()
-		until, err := shell.ExpiresAfter(*life, now)
-		if err != nil || until.IsZero() {
-			return shell.Usagef("--for %s: want a duration such as 1h or 7d", *life)
-		}
-		n := membership.NewInvitation{Uses: *uses, Life: until.Sub(now), Note: *note}
-		return app.Admissions(ctx, opt, func(b *membership.Book) error {
-			return makeInvitation(ctx, b, n, strings.TrimSuffix(*server, "/"), s)
-		})
-	case "list":
-		return app.Admissions(ctx, opt, func(b *membership.Book) error { return listInvitations(ctx, b, s) })
-	case "revoke":
-		if len(rest) == 0 {
-			return shell.Usagef("name the id of an invitation, as `castalia invite list` shows it")
-		}
-		return app.Admissions(ctx, opt, func(b *membership.Book) error {
-			for _, id := range rest {
-				if err := b.RevokeInvitation(ctx, id); err != nil {
-					return fmt.Errorf("%.40s: %w", id, public(err))
-				}
-				_, _ = fmt.Fprintf(s.Out, "%s: revoked; who came by it stays a member\n", id)
-			}
-			return nil
-		})
-	}
-	return shell.Usagef("no subcommand %q: want create, list or revoke", verb)
-}
-
-func makeInvitation(ctx context.Context, b *membership.Book, n membership.NewInvitation, server string, s IO) error {
-	i, code, err := b.Invite(ctx, n)
-	if err != nil {
-		return public(err)
-	}
-	people := "one person"
-	if i.MaxUses > 1 {
-		people = fmt.Sprintf("%d people", i.MaxUses)
-	}
-	_, _ = fmt.Fprintf(s.Err, "Good for %s until %s. The link is not shown again; `castalia invite revoke %s` ends it.\n",
-		people, i.Expires.Local().Format("2006-01-02 15:04"), i.ID)
-	_, err = fmt.Fprintln(s.Out, server+membershiphttp.InvitePath+code)
-	return err
-}
-
-func listInvitations(ctx context.Context, b *membership.Book, s IO) error {
-	now := time.Now()
-	list, err := b.Invitations(ctx, now.Add(membership.MaxLife), memberPage)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	for _, i := range list {
-		state := "until " + i.Expires.Local().Format("2006-01-02 15:04")
-		if over := i.Over(now); over != "" {
-			state = over
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%d of %d used\t%s\t%s\n", i.ID, i.Uses, i.MaxUses, state, i.Note)
-	}
-	return w.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/doorcli"
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/identity/operators/operatorshttp"
@@ -18,7 +19,7 @@ import (
 func operatorsCommand() command {
 	return command{
 		name:    "operators",
-		args:    "list | add [--role viewer|operator|owner] [--note TEXT] DID… | remove DID… | … [--data FOLDER] [--config FILE] [--set NAME=value]",
+		args:    "list | add [--role viewer|operator|owner] [--note TEXT] DID… | remove DID… | … [--data FOLDER] [--config FILE] [--set NAME=value] | … --server URL [--token TOKEN|--key FILE]",
 		summary: "who runs the oracle, and what each of them may do", run: runOperators,
 	}
 }
@@ -31,6 +32,7 @@ func runOperators(ctx context.Context, args []string, s IO) error {
 	fs := shell.NewFlags("operators "+verb, s)
 	var from settingFlags
 	from.register(fs, s)
+	desk := shell.NewDesk(fs, s, "/operator")
 	word := fs.String("role", string(operators.Viewer), "`ROLE`: viewer looks, operator changes, owner also says who the operators are")
 	note := fs.String("note", "", "`TEXT` that reminds you who it is")
 	dids, err := shell.ParseMixed(fs, args[1:])
@@ -41,10 +43,6 @@ func runOperators(ctx context.Context, args []string, s IO) error {
 	if err != nil {
 		return shell.Usagef("--role %s: want viewer, operator or owner", *word)
 	}
-	opt, err := from.options(s)
-	if err != nil {
-		return err
-	}
 	switch {
 	case verb != "list" && verb != "add" && verb != "remove":
 		return shell.Usagef("no subcommand %q: want list, add or remove", verb)
@@ -53,12 +51,27 @@ func runOperators(ctx context.Context, args []string, s IO) error {
 	case verb != "list" && len(dids) == 0:
 		return shell.Usagef("name at least one DID")
 	}
-	return app.OperatorRoles(ctx, opt, func(b *operators.Book) error {
+	do := func(b roleBook) error {
 		if verb == "list" {
 			return listOperators(ctx, b, s)
 		}
 		return changeOperators(ctx, b, s, verb, dids, operators.Record{Role: role, Note: *note, By: commandLine(s)})
-	})
+	}
+	if desk.Asks("server") {
+		return do(doorcli.Operators{Desk: desk})
+	}
+	opt, err := from.options(s)
+	if err != nil {
+		return err
+	}
+	return app.OperatorRoles(ctx, opt, func(b *operators.Book) error { return do(b) })
+}
+
+// roleBook is what the command needs of operators, wherever these are.
+type roleBook interface {
+	Operators(ctx context.Context, after string, limit int) ([]operators.Record, error)
+	Give(ctx context.Context, did string, role operators.Role, note, by string) (operators.Record, error)
+	Take(ctx context.Context, did, by string) error
 }
 
 // commandLine is how records name whoever uses a command on the server.
@@ -72,7 +85,7 @@ func commandLine(s IO) string {
 // operatorPage is how many operators are read at once.
 const operatorPage = 500
 
-func listOperators(ctx context.Context, b *operators.Book, s IO) error {
+func listOperators(ctx context.Context, b roleBook, s IO) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for after := ""; ; {
 		list, err := b.Operators(ctx, after, operatorPage)
@@ -89,7 +102,7 @@ func listOperators(ctx context.Context, b *operators.Book, s IO) error {
 	}
 }
 
-func changeOperators(ctx context.Context, b *operators.Book, s IO, verb string, dids []string,
+func changeOperators(ctx context.Context, b roleBook, s IO, verb string, dids []string,
 	as operators.Record,
 ) error {
 	var errs []error

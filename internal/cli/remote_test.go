@@ -1,10 +1,14 @@
 package cli_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
 )
 
 // TestAServerIsChangedFromElsewhere: with the key of somebody who has a role, in place of the token.
@@ -37,6 +41,7 @@ func TestAServerIsChangedFromElsewhere(t *testing.T) {
 		{0, "operator now", role("operator")},
 		{0, "access: version 1 is stored", asked("access", "invite", "--note", "friends first")},
 		{0, "(version 1 by " + did + ")", asked("access")},
+		{0, "", asked("knowledge", "publish")},
 		{0, "invite: members", []string{"access", "--token", "hush", "--server", at}},
 		{0, "friends first", asked("operator", "history", "access")},
 		{0, "database, version 1 by " + did, asked("operator", "docs")},
@@ -83,6 +88,62 @@ func TestAServerIsChangedFromElsewhere(t *testing.T) {
 	}
 }
 
+// TestPeopleAndPluginsOfAServerAreKeptFromElsewhere: what the commands do with a deployment's own
+// records, they do at a server that is named.
+func TestPeopleAndPluginsOfAServerAreKeptFromElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	ann, ben := identitytest.NewActor("ann").DID, identitytest.NewActor("ben").DID
+	at := localAddress.FindString(serve(t, data, "OPERATOR_TOKEN=hush", "ACCESS_DIDS="+ben, "CLAIMS_BATCH=9").out.String())
+	asked := func(args ...string) []string { return append(args, "--token", "hush", "--server", at) }
+	for _, step := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{1, "does not take you for an operator", []string{"members", "list", "--key", otherSigner(t, dir), "--server", at}},
+		{0, ann + ": added", asked("members", "add", "--note", "treasurer", ann)},
+		{0, ann + ": is a member already", asked("members", "add", ann)},
+		{0, "treasurer", asked("members", "list")},
+		{0, "ACCESS_DIDS of the server names 1 more.", asked("members", "list")},
+		{0, "treasurer", []string{"members", "list", "--data", data}},
+		{1, "named by ACCESS_DIDS", asked("members", "remove", ben)},
+		{0, ann + ": removed", asked("members", "remove", ann)},
+		{1, "The DID is not a member.", asked("members", "remove", ann)},
+		{1, "is not a DID", asked("members", "add", "ann")},
+		{2, "castalia people list", asked("members", "known")},
+
+		{0, at + "/console/invite#", asked("invite", "--uses", "3", "--for", "2d", "--note", "harvest")},
+		{0, "0 of 3 used", asked("invite", "list")},
+		{1, "from 1 to 10000", asked("invite", "--uses", "10001")},
+		{1, "no such invitation", asked("invite", "revoke", "none")},
+		{0, "https://o.example/console/invite#", []string{"invite", "--server", "https://o.example", "--data", data}},
+
+		{0, ann + " is viewer now", asked("operators", "add", "--note", "looks", ann)},
+		{0, "looks", asked("operators", "list")},
+		{0, "has no role any more", asked("operators", "remove", ann)},
+		{1, "The DID has no role.", asked("operators", "remove", ann)},
+
+		{0, "MEMORY_IN_PROMPT", asked("plugins")},
+		{0, "memory: stored", asked("plugins", "set", "MEMORY_IN_PROMPT=7")},
+		{0, "changes with the next start", asked("plugins", "list")},
+		{1, "allowed is a whole number", asked("plugins", "set", "MEMORY_IN_PROMPT=99")},
+		{1, "CLAIMS_BATCH is set by the server's", asked("plugins", "set", "CLAIMS_BATCH=3")},
+		{1, "NOPE: no such setting of a plugin", asked("plugins", "set", "NOPE=1", "MEMORY_IN_PROMPT=6")},
+		{0, "memory: stored", asked("plugins", "unset", "MEMORY_IN_PROMPT")},
+
+		{0, "Nothing was asked.", asked("usage")},
+		{0, "Nothing was asked.", asked("usage", "--spenders")},
+		{1, "does not take you for an operator", []string{"usage", "--token", "wrong", "--server", at}},
+	} {
+		out, errs, code := run(t, nil, step.args...)
+		if code != step.code || !strings.Contains(out+errs, step.says) {
+			t.Errorf("castalia %s: %d\n%s%s\nwant %d with %q", strings.Join(step.args, " "), code, out, errs, step.code, step.says)
+		}
+	}
+}
+
 // TestCreditsAndClaimsOfAServer: what somebody has is found by their DID.
 func TestCreditsAndClaimsOfAServer(t *testing.T) {
 	t.Parallel()
@@ -106,6 +167,51 @@ func TestCreditsAndClaimsOfAServer(t *testing.T) {
 	} {
 		out, errs, code := run(t, nil, append(step.args, "--server", at)...)
 		if code != step.code || !strings.Contains(out+errs, step.says) {
+			t.Errorf("castalia %s: %d\n%s%s\nwant %d with %q", strings.Join(step.args, " "), code, out, errs, step.code, step.says)
+		}
+	}
+}
+
+// TestTelephonesOfAServer: operators look at sessions and locks, and let an account try again.
+func TestTelephonesOfAServer(t *testing.T) {
+	t.Parallel()
+	at := localAddress.FindString(serve(t, filepath.Join(t.TempDir(), "data")).out.String())
+	dial := func(id, text string) {
+		t.Helper()
+		body := strings.NewReader(`{"sessionId":"` + id + `","serviceCode":"*2233#","phoneNumber":"+254733333377","text":"` + text + `"}`)
+		resp, err := http.Post(at+"/api/ussd", "application/json", body) //nolint:noctx // to our own server
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	for i := range 5 {
+		for _, text := range []string{"", "2", "2*1", "2*1*C00000000", "2*1*C00000000*48293"} {
+			dial("guess-"+strconv.Itoa(i), text)
+		}
+	}
+	dial("last", "")
+	out, errs, code := run(t, nil, "ussd", "locks", "--server", at)
+	fields := strings.Fields(out)
+	if code != 0 || len(fields) < 2 || fields[0] != "telephone" || strings.Contains(out, "254733333377") {
+		t.Fatalf("locks: %d %s%s", code, out, errs)
+	}
+	for _, step := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{0, "last", []string{"ussd", "sessions"}},
+		{0, "Welcome", []string{"ussd", "sessions", "last"}},
+		{1, "", []string{"ussd", "sessions", "none"}},
+		{0, "", []string{"ussd", "funnel", "1"}},
+		{0, "can try again", []string{"ussd", "unlock", fields[1]}},
+		{0, "was not locked", []string{"ussd", "unlock", "+254733333377"}},
+		{1, "", []string{"ussd", "unlock", "C99999999"}},
+		{2, "takes one argument", []string{"ussd", "unlock"}},
+	} {
+		out, errs, code := run(t, nil, append(step.args, "--server", at)...)
+		if code != step.code || !strings.Contains(out+errs, step.says) || strings.Contains(out, "254733333377") {
 			t.Errorf("castalia %s: %d\n%s%s\nwant %d with %q", strings.Join(step.args, " "), code, out, errs, step.code, step.says)
 		}
 	}

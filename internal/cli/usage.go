@@ -11,7 +11,7 @@ import (
 
 func usageCommand() command {
 	return command{
-		name: "usage", args: usagecli.Usage + " [--data FOLDER] [--config FILE] [--set NAME=value]", summary: usagecli.Summary,
+		name: "usage", args: usagecli.Usage + " [--data FOLDER] [--config FILE] [--set NAME=value] | … --server URL [--token TOKEN|--key FILE]", summary: usagecli.Summary,
 		run: runUsage,
 	}
 }
@@ -20,6 +20,7 @@ func runUsage(ctx context.Context, args []string, s IO) error {
 	fs := shell.NewFlags("usage", s)
 	var from settingFlags
 	from.register(fs, s)
+	desk := shell.NewDesk(fs, s, "/operator")
 	question := usagecli.Flags(fs)
 	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
@@ -27,6 +28,9 @@ func runUsage(ctx context.Context, args []string, s IO) error {
 	answer, err := question.Read()
 	if err != nil {
 		return err
+	}
+	if desk.Asks("server") {
+		return answer(ctx, usagecli.Server{Desk: desk}, s.Out)
 	}
 	opt, err := from.options(s)
 	if err != nil {

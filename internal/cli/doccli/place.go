@@ -39,20 +39,17 @@ type shelf interface {
 
 // place is where the documents of a call are: at a server that was named, else in records.
 type place struct {
-	flags *flag.FlagSet
-	desk  *shell.Desk
-	own   Records
+	desk *shell.Desk
+	own  Records
 }
 
 func newPlace(fs *flag.FlagSet, s shell.IO, own Records) place {
 	own.Register(fs)
-	return place{fs, shell.NewDesk(fs, s, "/operator/documents"), own}
+	return place{shell.NewDesk(fs, s, "/operator/documents"), own}
 }
 
 func (p place) open(ctx context.Context, use func(shelf) error) error {
-	asks := false
-	p.flags.Visit(func(f *flag.Flag) { asks = asks || f.Name == "server" })
-	if asks {
+	if p.desk.Asks("server") {
 		return use(remote{p.desk})
 	}
 	return p.own.Open(ctx, func(s *operatordoc.Shelf) error { return use(local{s}) })

@@ -1,7 +1,7 @@
 // Package plugincli is the command that shows plugins and stores their settings.
 //
 // It works on the database, beside nodes that run or not: a plugin that does not start with what
-// was stored must not be in the way of taking it back.
+// was stored must not be in the way of taking it back. With --server it asks a running server.
 package plugincli
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // What help says of the command.
 const (
-	Usage   = "[list] | set NAME=VALUE… | set NAME < FILE | unset NAME… | … [--data FOLDER] [--config FILE] [--set NAME=value]"
+	Usage   = "[list] | set NAME=VALUE… | set NAME < FILE | unset NAME… | … [--data FOLDER] [--config FILE] [--set NAME=value] | … --server URL [--token TOKEN|--key FILE]"
 	Summary = "which plugins are on, and their settings, which can be stored here"
 )
 
@@ -45,6 +45,7 @@ func Run(ctx context.Context, args []string, s shell.IO, from Settings) error {
 	}
 	fs := shell.NewFlags("plugins "+verb, s)
 	from.Register(fs)
+	desk := shell.NewDesk(fs, s, "/operator/plugins")
 	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
@@ -68,6 +69,9 @@ func Run(ctx context.Context, args []string, s shell.IO, from Settings) error {
 	}
 	if verb != "list" && len(change) == 0 {
 		return shell.Usagef("%s takes at least one setting", verb)
+	}
+	if desk.Asks("server") {
+		return server{desk, s.Out}.run(ctx, verb, change)
 	}
 	opt, err := from.Options()
 	if err != nil {
@@ -122,29 +126,38 @@ func list(ctx context.Context, opt app.Options, shelf *operatordoc.Shelf, out io
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
-		state := "off"
-		if v.On {
-			state = "on"
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", v.Name, state, v.Why)
-		for _, set := range pluginconf.States(v.Name, given, stored, stored) {
-			value, source := set.Value, set.Source
-			if set.Secret && set.Given {
-				value = "********"
-			}
-			switch {
-			case set.Reason == config.WhereItRuns && set.Stored:
-				source += ", " + set.Reason + "; what is stored is not used"
-			case set.Reason == config.WhereItRuns:
-				source += ", " + set.Reason
-			case set.Stored && set.ReadOnly:
-				source += ", which rules over the database"
-			}
-			_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, value, source)
-		}
+		show(w, pluginconf.State{
+			Name: v.Name, On: v.On, Why: v.Why, Settings: pluginconf.States(v.Name, given, stored, stored),
+		})
 	}
 	for _, name := range pluginconf.Unknown(opt.Given, stored) {
 		_, _ = fmt.Fprintf(w, "%s is stored, but no plugin of this build has it: `castalia plugins unset %s` takes it away\n", name, name)
 	}
 	return w.Flush()
+}
+
+// show writes a plugin with its settings.
+func show(w io.Writer, p pluginconf.State) {
+	state := "off"
+	if p.On {
+		state = "on"
+	}
+	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, state, p.Why)
+	for _, set := range p.Settings {
+		value, source := set.Value, set.Source
+		if set.Secret && set.Given {
+			value = "********"
+		}
+		switch {
+		case set.Reason == config.WhereItRuns && set.Stored:
+			source += ", " + set.Reason + "; what is stored is not used"
+		case set.Reason == config.WhereItRuns:
+			source += ", " + set.Reason
+		case set.Stored && set.ReadOnly:
+			source += ", which rules over the database"
+		case set.Restart:
+			source += ", changes with the next start"
+		}
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, value, source)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ var ErrNoOperator = errors.New("the server does not take you for an operator: gi
 // token, or as a DID that has a role.
 type Desk struct {
 	server, token, key *string
+	flags              *flag.FlagSet
 	root               string
 	io                 IO
 }
@@ -40,8 +42,16 @@ type Desk struct {
 func NewDesk(fs *flag.FlagSet, s IO, root string) *Desk {
 	return &Desk{
 		server: ServerFlag(fs, s), token: fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)"),
-		key: fs.String("key", "", "key `FILE` of a DID that has a role, in place of the token"), root: root, io: s,
+		key: fs.String("key", "", "key `FILE` of a DID that has a role, in place of the token"), flags: fs, root: root, io: s,
 	}
+}
+
+// Asks reports whether the call names one of these flags of the desk: then a running server is
+// asked, where the command could work on records of its own.
+func (d *Desk) Asks(by ...string) bool {
+	asks := false
+	d.flags.Visit(func(f *flag.Flag) { asks = asks || slices.Contains(by, f.Name) })
+	return asks
 }
 
 // Server is where the desk asks, without a slash at its end.

@@ -1,5 +1,5 @@
 // Package usagecli prints what people said, what models were asked for it and what it
-// cost, for whoever has the database. It prints sums, never what anybody said.
+// cost, for whoever has the database or a role at a server. It prints sums, never what anybody said.
 package usagecli
 
 import (
@@ -37,8 +37,14 @@ type Question struct {
 	spenders                 bool
 }
 
+// Store has the sums: a deployment's own records, or a Server.
+type Store interface {
+	Usage(ctx context.Context, q usage.Query) ([]usage.Row, error)
+	Spenders(ctx context.Context, month int64, limit int) ([]usage.Spender, error)
+}
+
 // Answer prints what a store has.
-type Answer func(ctx context.Context, store usage.Store, out io.Writer) error
+type Answer func(ctx context.Context, store Store, out io.Writer) error
 
 // Flags registers the flags of a question.
 func Flags(fs *flag.FlagSet) *Question {
@@ -73,7 +79,7 @@ func (q *Question) Read() (Answer, error) {
 	if ask.From, err = day(q.first, ask.To-usualDays+1); err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, store usage.Store, out io.Writer) error {
+	return func(ctx context.Context, store Store, out io.Writer) error {
 		rows, err := store.Usage(ctx, ask)
 		if err != nil {
 			return err
@@ -103,7 +109,7 @@ func spenders(month string) (Answer, error) {
 		}
 		first = oracle.DayOf(t)
 	}
-	return func(ctx context.Context, store usage.Store, out io.Writer) error {
+	return func(ctx context.Context, store Store, out io.Writer) error {
 		list, err := store.Spenders(ctx, first, listed)
 		if err != nil {
 			return err
@@ -161,7 +167,7 @@ func names(r usage.Row, by []usage.Dimension) []string {
 	for _, d := range by {
 		switch d {
 		case usage.ByDay:
-			out = append(out, time.UnixMilli(r.Day*(24*time.Hour).Milliseconds()).UTC().Format(time.DateOnly))
+			out = append(out, dayText(r.Day))
 		case usage.ByUser:
 			out = append(out, r.Owner)
 		case usage.ByModel:

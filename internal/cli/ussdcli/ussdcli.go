@@ -23,8 +23,8 @@ import (
 
 // How the command is described.
 const (
-	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | days [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN|--key FILE]"
-	Summary = "accounts, forms and new keys of telephones, for operators; dialects of gateways"
+	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | locks | unlock ACCOUNT|TELEPHONE|NUMBER | sessions [SESSION] | funnel [DAYS] | key-requests | approve-key ID | refuse-key ID | undo-key ID | forms [FORM] | figures [DAYS] | days [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN|--key FILE]"
+	Summary = "accounts, sessions, forms and new keys of telephones, for operators; dialects of gateways"
 )
 
 // ussdVerbs are the subcommands, with how many arguments each takes.
@@ -41,6 +41,11 @@ var ussdVerbs = shell.Verbs[*desk]{
 	"approve-key":  {Least: 1, Most: 1, Run: (*desk).approveKey},
 	"refuse-key":   {Least: 1, Most: 1, Run: (*desk).refuseKey},
 	"undo-key":     {Least: 1, Most: 1, Run: (*desk).undoKey},
+
+	"locks":    {Run: (*desk).locks},
+	"unlock":   {Least: 1, Most: 1, Run: (*desk).unlock},
+	"sessions": {Most: 1, Run: (*desk).sessions},
+	"funnel":   {Most: 1, Run: (*desk).funnel},
 
 	"figures": {Most: 1, Run: (*desk).figures},
 	"days":    {Most: 1, Run: (*desk).days},

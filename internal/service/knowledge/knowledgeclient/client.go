@@ -12,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/apiclient"
+	"github.com/castalia-org/castalia/internal/identity/operators"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgehttp"
@@ -30,8 +31,8 @@ type Document = knowledgehttp.DocumentEntry
 type Config struct {
 	Server string
 	Signer did.Signer
-	// Operator is the operators' token, for what is theirs; empty where the server
-	// takes whoever is on its own machine for one.
+	// Operator is the operators' token, for what is theirs; empty where the signer has a role, or
+	// the server takes whoever is on its own machine for one.
 	Operator string
 	HTTP     *http.Client // nil is the default client
 }
@@ -62,7 +63,10 @@ func (c *Client) call(ctx context.Context, method, path string, body, into any) 
 	q := apiclient.Request{Method: method, Path: path, JSON: body}
 	switch {
 	case strings.HasPrefix(path, "/operator/"):
-		q.Bearer = c.operator
+		// Without the token it is the role of the signer that counts.
+		if q.Bearer = c.operator; q.Bearer == "" {
+			q.Can = []ucan.Capability{apiclient.All(operators.OperatorResource)}
+		}
 	case strings.HasPrefix(path, "/knowledge/"):
 		q.Can = []ucan.Capability{apiclient.All(identity.OracleResource)}
 	default:
