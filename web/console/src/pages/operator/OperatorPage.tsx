@@ -1,4 +1,13 @@
-import { lazy, Suspense, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+  type ComponentType,
+  type FormEvent,
+  type ReactNode,
+} from "react";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
@@ -29,6 +38,10 @@ const OracleView = lazy(
   async () => (await Promise.all([import("./oracle/OracleView"), loadWords("choices")]))[0],
 );
 
+const OwingView = lazy(
+  async () => (await Promise.all([import("./owing/OwingView"), loadWords("owing")]))[0],
+);
+
 const UsageView = lazy(
   async () => (await Promise.all([import("./usage/UsageView"), loadWords("usage")]))[0],
 );
@@ -37,6 +50,8 @@ interface View {
   path: string;
   title: Key;
   service?: string;
+  /** The plugin without which there is nothing to see. */
+  plugin?: string;
   page: (rest: string) => ReactNode;
 }
 
@@ -45,11 +60,7 @@ const views: View[] = [
   {
     path: "oracle",
     title: "operator.oracle",
-    page: () => (
-      <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
-        <OracleView />
-      </Suspense>
-    ),
+    page: () => <Loaded page={OracleView} />,
   },
   {
     path: "sessions",
@@ -83,11 +94,13 @@ const views: View[] = [
     path: "usage",
     title: "operator.usage",
     service: "oracle",
-    page: () => (
-      <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
-        <UsageView />
-      </Suspense>
-    ),
+    page: () => <Loaded page={UsageView} />,
+  },
+  {
+    path: "owing",
+    title: "operator.owing",
+    plugin: "credits",
+    page: () => <Loaded page={OwingView} />,
   },
   { path: "plugins", title: "operator.plugins", page: () => <PluginsView /> },
   { path: "settings", title: "operator.settings", page: () => <SettingsView /> },
@@ -97,9 +110,18 @@ const views: View[] = [
   { path: "audit", title: "operator.auditTrail", page: () => <AuditView /> },
 ];
 
+/** A view that is loaded when it is opened, with its words. */
+function Loaded({ page: Page }: { page: ComponentType }) {
+  return (
+    <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
+      <Page />
+    </Suspense>
+  );
+}
+
 /** What the person who runs this server wants to see. */
 export default function OperatorPage({ view }: { view: string }) {
-  const { services } = useFeatures();
+  const { services, plugins } = useFeatures();
   const me = useMe();
   const isOpen = !!me.data;
 
@@ -112,7 +134,10 @@ export default function OperatorPage({ view }: { view: string }) {
   }, [isOpen, view]);
 
   const [name = "", ...rest] = view.split("/");
-  const offered = views.filter((v) => !v.service || services.includes(v.service));
+  const offered = views.filter(
+    (v) =>
+      (!v.service || services.includes(v.service)) && (!v.plugin || plugins.includes(v.plugin)),
+  );
   const shown = offered.find((v) => v.path === name) ?? offered[0];
   return (
     <div className="page operator">
