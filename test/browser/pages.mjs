@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { check, copied, visitors } from "./visitor.mjs";
+import { check, copied, looksRight, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 export function pageTests(world) {
@@ -169,18 +169,26 @@ export function pageTests(world) {
       .getByRole("navigation", { name: "Operator" })
       .getByRole("link", { name: "Settings" })
       .click();
-    const http = page.getByText("PORT", { exact: true }).locator("..");
-    await http.getByText("from the environment").waitFor();
+    const row = (name) => page.locator(".settings > div").filter({ has: page.getByText(name, { exact: true }) });
+    await row("PORT").getByText("from the environment").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("FILES_QUOTA");
     await page.getByText("Look at all settings.").waitFor();
     await page.getByLabel("Only what was set").focus();
     await page.keyboard.press("Space");
-    const quota = page.getByText("FILES_QUOTA", { exact: true }).locator("..");
-    await quota.getByText("not set").waitFor();
+    await row("FILES_QUOTA").getByText("not set").waitFor();
+    await page.getByLabel("Find a setting").fill("room for files");
+    await row("FILES_QUOTA").getByText("Room for files, by person").waitFor();
+    await page.getByLabel("Find a setting").fill("NAMES FOR HTTPS");
+    await row("HTTPS_DOMAINS").getByText("operators change it as the server runs: Address and HTTPS.").waitFor();
     await page.getByLabel("Find a setting").fill("OPENAI_API_KEY");
     await page.getByText("OPENAI_API_KEY", { exact: true }).waitFor();
-    await visit("about");
+    await visit("operator/settings?language=fr");
+    await page.getByText("Adresse de ce nœud").waitFor();
+    await looksRight(page, "operator-settings");
+    await visit("operator/retention?language=sw");
+    await page.getByText("Jinsi majibu yalivyopatikana").waitFor();
+    await visit("about?language=en");
     const guides = await page.getByRole("link", { name: "Guides" }).getAttribute("href");
     assert.match(await (await page.request.get(world.url + guides)).text(), /<h1/);
     await close(refusals);

@@ -26,9 +26,7 @@ import "./operator.css";
 import { PeopleView } from "./PeopleView";
 import { PluginsView } from "./PluginsView";
 import { QueryView } from "./QueryView";
-import { RetentionView } from "./RetentionView";
 import { SessionsView } from "./SessionsView";
-import { SettingsView } from "./SettingsView";
 
 const MenuEditor = lazy(
   async () => (await Promise.all([import("./menu/MenuEditor"), loadWords("menu")]))[0],
@@ -40,6 +38,14 @@ const OracleView = lazy(
 
 const OwingView = lazy(
   async () => (await Promise.all([import("./owing/OwingView"), loadWords("owing")]))[0],
+);
+
+const RetentionView = lazy(
+  async () => (await Promise.all([import("./RetentionView"), loadWords("titles")]))[0],
+);
+
+const SettingsView = lazy(
+  async () => (await Promise.all([import("./SettingsView"), loadWords("titles")]))[0],
 );
 
 const UsageView = lazy(
@@ -103,9 +109,9 @@ const views: View[] = [
     page: () => <Loaded page={OwingView} />,
   },
   { path: "plugins", title: "operator.plugins", page: () => <PluginsView /> },
-  { path: "settings", title: "operator.settings", page: () => <SettingsView /> },
+  { path: "settings", title: "operator.settings", page: () => <Loaded page={SettingsView} /> },
   { path: "backups", title: "operator.backups", page: () => <BackupsView /> },
-  { path: "retention", title: "operator.retention", page: () => <RetentionView /> },
+  { path: "retention", title: "operator.retention", page: () => <Loaded page={RetentionView} /> },
   { path: "logs", title: "operator.logs", page: () => <LogsView /> },
   { path: "audit", title: "operator.auditTrail", page: () => <AuditView /> },
 ];
