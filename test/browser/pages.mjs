@@ -1,5 +1,6 @@
 // The other pages: key, telephone, query, operator, keyboard.
 import assert from "node:assert/strict";
+import { createPrivateKey, createPublicKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { check, copied, looksRight, visitors } from "./visitor.mjs";
@@ -62,6 +63,26 @@ export function pageTests(world) {
     await elsewhere.page.getByRole("link", { name: "About" }).click();
     await elsewhere.page.getByText(did).first().waitFor();
     await elsewhere.close();
+
+    // The file that is saved opens the console too, and the text that the command line writes.
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save it as a file" }).click(),
+    ]);
+    assert.equal((await readFile(await file.path(), "utf8")).trim(), key);
+    const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from(key, "hex")]);
+    const jwk = createPublicKey(createPrivateKey({ key: der, format: "der", type: "pkcs8" })).export({ format: "jwk" });
+    const parts = [Buffer.from([0x80, 0x26]), Buffer.from(key, "hex"), Buffer.from([0xed, 0x01]), Buffer.from(jwk.x, "base64url")];
+    for (const text of [`${key}\n`, `M${Buffer.concat(parts).toString("base64")}\n`]) {
+      const other = await stranger();
+      await other.visit("");
+      await other.page.getByText("I have a key").click();
+      const named = { name: "castalia.key", mimeType: "text/plain", buffer: Buffer.from(text) };
+      await other.page.getByLabel("Open its file").setInputFiles(named);
+      await other.page.getByRole("link", { name: "About" }).click();
+      await other.page.getByText(did).first().waitFor();
+      await other.close();
+    }
     await close();
   });
 
