@@ -57,7 +57,7 @@ export function creditTests(world) {
     await useUp(page);
     const card = (name) => page.getByRole("region", { name, exact: true });
     const failed = card("Claims that failed");
-    const retries = failed.getByRole("button", { name: /^Try the claim of/ });
+    const retries = failed.getByRole("button", { name: /^Try again: the claim of/ });
     await eventually("its claim fails", async () => {
       await visit("operator/owing");
       await retries.first().or(failed.getByText("No claim failed.")).waitFor();
