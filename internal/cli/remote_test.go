@@ -42,6 +42,8 @@ func TestAServerIsChangedFromElsewhere(t *testing.T) {
 		{0, "access: version 1 is stored", asked("access", "invite", "--note", "friends first")},
 		{0, "(version 1 by " + did + ")", asked("access")},
 		{0, "", asked("knowledge", "publish")},
+		{0, "There are none.", asked("knowledge", "questions", "--operator")},
+		{1, "question", asked("knowledge", "answer", "--operator", "none", "It is closed.")},
 		{0, "invite: members", []string{"access", "--token", "hush", "--server", at}},
 		{0, "friends first", asked("operator", "history", "access")},
 		{0, "database, version 1 by " + did, asked("operator", "docs")},
@@ -179,7 +181,7 @@ func TestTelephonesOfAServer(t *testing.T) {
 	dial := func(id, text string) {
 		t.Helper()
 		body := strings.NewReader(`{"sessionId":"` + id + `","serviceCode":"*2233#","phoneNumber":"+254733333377","text":"` + text + `"}`)
-		resp, err := http.Post(at+"/api/ussd", "application/json", body) //nolint:noctx // to our own server
+		resp, err := http.Post(at+"/api/ussd", "application/json", body)
 		if err != nil {
 			t.Fatal(err)
 		}

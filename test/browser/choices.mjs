@@ -1,7 +1,7 @@
 // What an operator chooses without a shell: who may come, which model answers, and what it is told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, check, say, tooSmall, visitors } from "./visitor.mjs";
+import { answered, check, looksRight, say, tooSmall, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 /** On a deployment that nobody chose anything for; modelled has a model to choose. */
@@ -36,6 +36,30 @@ export function choiceTests(world, modelled) {
     await visitor.page.getByLabel("Your first message").waitFor();
     await visitor.close(["403"]);
     await who.close(["403"]);
+  });
+
+  test("the oracle gets another name and another address, which hold at once", async () => {
+    const who = await operator();
+    const { page, card } = who;
+    const name = card("Its name");
+    await name.getByLabel("What the oracle is called").fill("Baba Maji");
+    await page.keyboard.press("Enter");
+    await name.getByText("It holds from now on.").waitFor();
+    const named = () => page.evaluate(() => fetch("/console/features.json").then((reply) => reply.json()));
+    assert.equal((await named()).name, "Baba Maji");
+    const address = card("Address and HTTPS");
+    await address.getByLabel(/^Address that links begin with/).fill("https://oracle.example.org");
+    await page.keyboard.press("Enter");
+    await address.getByText("It holds from now on.").waitFor();
+    await address.getByText("https://oracle.example.org", { exact: true }).waitFor();
+    await looksRight(page, "operator-oracle");
+    await address.getByLabel(/^Address that links begin with/).fill("");
+    await page.keyboard.press("Enter");
+    await address.getByText("Nobody told the server").waitFor();
+    await name.getByLabel("What the oracle is called").fill("Castalia");
+    await page.keyboard.press("Enter");
+    await name.getByText("It holds from now on.").waitFor();
+    await who.close();
   });
 
   test("a model is tried, chosen and given up without a shell", async () => {

@@ -13,7 +13,7 @@ import { lineTests } from "./line.mjs";
 import { lookTests } from "./looks.mjs";
 import { managerTests } from "./manager.mjs";
 import { meetingTests } from "./meetings.mjs";
-import { menuTests } from "./menu.mjs";
+import { menuTests, narrow } from "./menu.mjs";
 import { startModel } from "./model.mjs";
 import { hasty, newKeyTests } from "./newkeys.mjs";
 import { pageTests } from "./pages.mjs";
@@ -39,7 +39,7 @@ before(async () => {
     startProgram({ MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x", MODEL: "small,large" }),
     startProgram(little),
     startProgram(guarded),
-    startProgram(),
+    startProgram(narrow),
     startProgram(served),
     startProgram(hasty),
   ]);

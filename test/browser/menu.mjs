@@ -4,6 +4,9 @@ import { test } from "node:test";
 import { looksRight, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
+/** A program on which one service code shows more than others, and which lets people tell programs of their own machine. */
+export const narrow = { USSD_SCREEN_LIMIT: "160,*384#=182", WEBHOOKS_ALLOW_PRIVATE: "true" };
+
 export function menuTests(world) {
   const { newcomer } = visitors(world);
   const dial = async (id, text) => {
@@ -164,6 +167,50 @@ export function menuTests(world) {
       /set: \{name: Guest\}/,
     ]) {
       await eventually(`the text has ${wanted}`, async () => wanted.test(await text.inputValue()));
+    }
+    await close();
+  });
+
+  test("a menu calls one of the webhooks that there are, which is chosen by its name", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("connect/webhooks");
+    const hook = page.getByRole("region", { name: "Add a webhook" });
+    await hook.getByLabel("Address").fill("http://127.0.0.1:9/prices");
+    await hook.getByLabel("What it is for").fill("the prices");
+    await hook.getByRole("checkbox", { name: /^menu\.called/ }).check();
+    await hook.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "Copy the secret" }).waitFor();
+    await visit("operator/menu/edit");
+    const screens = page.getByRole("navigation", { name: "Screens of the menu" });
+    await screens.getByRole("button", { name: /^Whole menu/ }).click();
+    const section = page.getByRole("region", { name: "Webhooks: programs that are called" });
+    await section.getByLabel("Another webhook").fill("price");
+    await page.keyboard.press("Enter");
+    await section.locator("summary", { hasText: "price" }).press("Enter");
+    await section.getByLabel("Webhook of yours").selectOption("the prices: http://127.0.0.1:9/prices");
+    await looksRight(page, "menu-webhook");
+    await page.getByRole("tab", { name: "Text" }).click();
+    const text = page.getByLabel("The menu as text (YAML)");
+    await eventually("the text names it by its id", async () => /endpoint: ep_\w+/.test(await text.inputValue()));
+    await page.getByRole("tab", { name: "Screens" }).click();
+    await section.locator("summary", { hasText: "price" }).press("Enter");
+    await section.getByLabel("Webhook of yours").selectOption("Another, by its id");
+    assert.equal(await section.getByLabel("Id of the webhook").inputValue(), "");
+    await close();
+  });
+
+  test("the telephone measures a screen by what its service code shows", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("telephone");
+    for (const [code, room] of [
+      ["*384*7#", "of 182"],
+      ["*2233#", "of 160"],
+    ]) {
+      await page.getByLabel("Service code").fill(code);
+      await page.getByRole("button", { name: `Dial ${code}` }).click();
+      await page.getByText("1. Know More").waitFor();
+      await page.getByText(room).waitFor();
+      await page.getByRole("button", { name: "Hang up" }).click();
     }
     await close();
   });

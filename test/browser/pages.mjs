@@ -1,8 +1,9 @@
 // The other pages: key, telephone, query, operator, keyboard.
 import assert from "node:assert/strict";
+import { createPrivateKey, createPublicKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { check, copied, visitors } from "./visitor.mjs";
+import { check, copied, looksRight, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 export function pageTests(world) {
@@ -62,6 +63,26 @@ export function pageTests(world) {
     await elsewhere.page.getByRole("link", { name: "About" }).click();
     await elsewhere.page.getByText(did).first().waitFor();
     await elsewhere.close();
+
+    // The file that is saved opens the console too, and the text that the command line writes.
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save it as a file" }).click(),
+    ]);
+    assert.equal((await readFile(await file.path(), "utf8")).trim(), key);
+    const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from(key, "hex")]);
+    const jwk = createPublicKey(createPrivateKey({ key: der, format: "der", type: "pkcs8" })).export({ format: "jwk" });
+    const parts = [Buffer.from([0x80, 0x26]), Buffer.from(key, "hex"), Buffer.from([0xed, 0x01]), Buffer.from(jwk.x, "base64url")];
+    for (const text of [`${key}\n`, `M${Buffer.concat(parts).toString("base64")}\n`]) {
+      const other = await stranger();
+      await other.visit("");
+      await other.page.getByText("I have a key").click();
+      const named = { name: "castalia.key", mimeType: "text/plain", buffer: Buffer.from(text) };
+      await other.page.getByLabel("Open its file").setInputFiles(named);
+      await other.page.getByRole("link", { name: "About" }).click();
+      await other.page.getByText(did).first().waitFor();
+      await other.close();
+    }
     await close();
   });
 
@@ -169,18 +190,26 @@ export function pageTests(world) {
       .getByRole("navigation", { name: "Operator" })
       .getByRole("link", { name: "Settings" })
       .click();
-    const http = page.getByText("PORT", { exact: true }).locator("..");
-    await http.getByText("from the environment").waitFor();
+    const row = (name) => page.locator(".settings > div").filter({ has: page.getByText(name, { exact: true }) });
+    await row("PORT").getByText("from the environment").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("FILES_QUOTA");
     await page.getByText("Look at all settings.").waitFor();
     await page.getByLabel("Only what was set").focus();
     await page.keyboard.press("Space");
-    const quota = page.getByText("FILES_QUOTA", { exact: true }).locator("..");
-    await quota.getByText("not set").waitFor();
+    await row("FILES_QUOTA").getByText("not set").waitFor();
+    await page.getByLabel("Find a setting").fill("room for files");
+    await row("FILES_QUOTA").getByText("Room for files, by person").waitFor();
+    await page.getByLabel("Find a setting").fill("NAMES FOR HTTPS");
+    await row("HTTPS_DOMAINS").getByText("operators change it as the server runs: Address and HTTPS.").waitFor();
     await page.getByLabel("Find a setting").fill("OPENAI_API_KEY");
     await page.getByText("OPENAI_API_KEY", { exact: true }).waitFor();
-    await visit("about");
+    await visit("operator/settings?language=fr");
+    await page.getByText("Adresse de ce nœud").waitFor();
+    await looksRight(page, "operator-settings");
+    await visit("operator/retention?language=sw");
+    await page.getByText("Jinsi majibu yalivyopatikana").waitFor();
+    await visit("about?language=en");
     const guides = await page.getByRole("link", { name: "Guides" }).getAttribute("href");
     assert.match(await (await page.request.get(world.url + guides)).text(), /<h1/);
     await close(refusals);

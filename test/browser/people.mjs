@@ -59,6 +59,12 @@ export function peopleTests(world) {
     await page.keyboard.type("Ada");
     await page.keyboard.press("Enter");
     await members.getByText("Ada", { exact: true }).waitFor();
+    await members.getByRole("searchbox").fill("Nobody");
+    await page.keyboard.press("Enter");
+    await members.getByText("Nobody is found.").waitFor();
+    await members.getByRole("searchbox").fill("ad");
+    await page.keyboard.press("Enter");
+    await members.getByText("Ada", { exact: true }).waitFor();
 
     await roles.getByLabel("DID of the operator").focus();
     await page.keyboard.type("nobody");

@@ -1,7 +1,7 @@
 // The setup link: how somebody becomes the owner of a deployment, and what they decide first.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check, copied, looksRight, visitors } from "./visitor.mjs";
+import { check, looksRight, visitors } from "./visitor.mjs";
 
 /** A program on a server, where no address makes an operator. */
 export const served = { CASTALIA_ENV: "production", ACCESS: "invite" };
@@ -27,6 +27,8 @@ export function setupTests(world) {
     await owner.page.getByLabel("What it is for").fill("It knows the wells of the valley.");
     await owner.page.getByRole("region", { name: "Who it is" }).getByRole("button", { name: "Keep it" }).click();
     await owner.page.getByText("The oracle knows it.").waitFor();
+    const said = await (await fetch(world.url, { headers: { Accept: "application/json" } })).json();
+    assert.equal(said.message, "Mama Maji is running");
     const door = owner.page.getByRole("region", { name: "Who may come" });
     await door.getByText("ACCESS in the server's settings says so").waitFor();
     assert.ok(await door.getByLabel("Members may come in, and whoever has an invitation.").isChecked());
@@ -45,13 +47,24 @@ export function setupTests(world) {
     await knows.getByRole("status").filter({ hasText: "Sample community is there" }).waitFor();
     assert.equal(await knows.getByRole("button").count(), 0, "it is offered once more");
 
-    // The address: this machine is enough to try it, and what others need is there to copy.
+    // The address: this machine is enough to try it, and what others need is chosen here.
     const address = owner.page.getByRole("region", { name: "Address and HTTPS" });
     await address.getByText("Nobody told the server").waitFor();
     await address.getByText("This page came from this very machine").waitFor();
     await looksRight(owner.page, "setup");
-    await address.getByRole("button", { name: "Copy PUBLIC_URL" }).click();
-    assert.equal(await copied(owner.page), "PUBLIC_URL=https://oracle.example.org\nTRUST_PROXY_ENABLED=true");
+    await address.getByLabel("Names for HTTPS").fill("oracle.local");
+    await owner.page.keyboard.press("Enter");
+    await address.getByRole("alert").getByText(/nobody gives out certificates below \.local/).waitFor();
+    await address.getByLabel("Names for HTTPS").fill("oracle.example.org");
+    await owner.page.keyboard.press("Enter");
+    await address.getByText("It holds from now on.").waitFor();
+    await address.getByText("The port of HTTPS is opened at the server’s next start.").waitFor();
+    await address.getByText("oracle.example.org has no certificate yet.").waitFor();
+    await address.getByText("https://oracle.example.org", { exact: true }).waitFor();
+    await looksRight(owner.page, "setup-address");
+    await address.getByLabel("Names for HTTPS").fill("");
+    await owner.page.keyboard.press("Enter");
+    await address.getByText("Nobody told the server").waitFor();
 
     // The telephone: the menu is told, and the simulator is a way to and fro.
     const telephone = owner.page.getByRole("region", { name: "Telephone" });
@@ -91,7 +104,7 @@ export function setupTests(world) {
     await roles.getByRole("button", { name: "Take the role of Helper away" }).click();
     await helper.page.getByLabel("Operator token").waitFor();
     await helper.close(["403", "404"]); // no member, who may not link a telephone either, and nobody's operator
-    await owner.close();
+    await owner.close(["400"]);
 
     const late = await stranger({ viewport: { width: 360, height: 740 }, colorScheme: "dark" });
     await late.visit(`setup#${link}`);

@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 	}
 	for text, why := range map[string]string{
 		"": "missing", "name: \"  \"": "missing", namekit.Text(strings.Repeat("a", 81)): "at most 80",
-		namekit.Text("a\nb"): "one line", namekit.Text("a\u202eb"): "one line", "nmae: x": "name", "- x": "",
+		namekit.Text("a\nb"): "one line", namekit.Text("a\u202eb"): "one line", "called: x": "", "- x": "",
 	} {
 		if got, err := namekit.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %q %v, want %q", text, got, err, why)

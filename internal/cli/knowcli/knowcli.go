@@ -30,7 +30,7 @@ import (
 // How the command is called, and what it is for.
 const (
 	Usage = "add [--collection NAME] [--readers everybody|members|named|delegates] [--did DID]… FILE… | ls [--collection NAME] | ask [--people] QUESTION | " +
-		"rm [--collection NAME] [DOCUMENT…] | questions [--mine] [--state STATE] | answer [--keep] ID ANSWER | answer --dismiss|--forget ID | " +
+		"rm [--collection NAME] [DOCUMENT…] | questions [--mine|--operator] [--state STATE] | answer [--operator] [--keep] ID ANSWER | answer [--operator] --dismiss|--forget ID | " +
 		"publish [ID…] | unpublish ID… | … [--server URL] [--key FILE] [--token TOKEN]"
 	Summary = "documents that answer questions, with their sources"
 )

@@ -16,6 +16,7 @@ func runQuestions(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("knowledge questions", s)
 	mine := fs.Bool("mine", false, "what you have asked people, with their answers")
 	state := fs.String("state", "waiting", "`STATE` of those that are listed: waiting, answered or dismissed")
+	everybodys := fs.Bool("operator", false, "as an operator: the questions of every collection")
 	open := remoteFlags(fs, s)
 	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
@@ -23,6 +24,9 @@ func runQuestions(ctx context.Context, args []string, s shell.IO) error {
 	r, err := open(ctx)
 	if err != nil {
 		return err
+	}
+	if *everybodys {
+		r.Client = r.AsOperator()
 	}
 	var all []knowledgeclient.Question
 	if *mine {
@@ -64,6 +68,7 @@ func runAnswer(ctx context.Context, args []string, s shell.IO) error {
 	question := fs.String("question", "", "`TEXT` of the question that is kept, if not the asker's")
 	dismiss := fs.Bool("dismiss", false, "do not answer: dismiss the question")
 	forget := fs.Bool("forget", false, "forget the question, and take back what was kept of it")
+	everybodys := fs.Bool("operator", false, "as an operator: the questions of every collection")
 	open := remoteFlags(fs, s)
 	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
@@ -79,6 +84,9 @@ func runAnswer(ctx context.Context, args []string, s shell.IO) error {
 	r, err := open(ctx)
 	if err != nil {
 		return err
+	}
+	if *everybodys {
+		r.Client = r.AsOperator()
 	}
 	switch {
 	case *forget:

@@ -41,6 +41,8 @@ type Config struct {
 type Client struct {
 	api      *apiclient.Client
 	operator string
+	// staff is where questions are that wait for the caller.
+	staff string
 }
 
 // New asks the server for its DID and makes a client.
@@ -52,7 +54,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	if _, err := api.Audience(ctx); err != nil {
 		return nil, err
 	}
-	return &Client{api: api, operator: cfg.Operator}, nil
+	return &Client{api: api, operator: cfg.Operator, staff: staffPath}, nil
 }
 
 // StatusError is a refusal of the server.

@@ -14,7 +14,16 @@ type Question = knowledgehttp.QuestionEntry
 const (
 	minePath  = "/knowledge/questions"
 	staffPath = "/api/knowledge/questions"
+	// everyPath has those of every collection, for operators.
+	everyPath = "/operator/knowledge/questions"
 )
+
+// AsOperator is the same client, for which the questions of every collection wait.
+func (c *Client) AsOperator() *Client {
+	o := *c
+	o.staff = everyPath
+	return &o
+}
 
 // AskPeople sends a question to people.
 func (c *Client) AskPeople(ctx context.Context, body knowledgehttp.QuestionBody) (Question, error) {
@@ -35,7 +44,7 @@ func (c *Client) Questions(ctx context.Context, state string) ([]Question, error
 	var all []Question
 	for after := ""; ; {
 		var l knowledgehttp.QuestionList
-		if err := c.call(ctx, http.MethodGet, staffPath+"?state="+url.QueryEscape(state)+"&after="+url.QueryEscape(after),
+		if err := c.call(ctx, http.MethodGet, c.staff+"?state="+url.QueryEscape(state)+"&after="+url.QueryEscape(after),
 			nil, &l); err != nil {
 			return nil, err
 		}
@@ -49,16 +58,16 @@ func (c *Client) Questions(ctx context.Context, state string) ([]Question, error
 // AnswerQuestion answers a question that waits.
 func (c *Client) AnswerQuestion(ctx context.Context, id string, body knowledgehttp.ReplyBody) (Question, error) {
 	var q Question
-	err := c.call(ctx, http.MethodPost, staffPath+"/"+url.PathEscape(id)+"/answer", body, &q)
+	err := c.call(ctx, http.MethodPost, c.staff+"/"+url.PathEscape(id)+"/answer", body, &q)
 	return q, err
 }
 
 // DismissQuestion dismisses a question that waits.
 func (c *Client) DismissQuestion(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodPost, staffPath+"/"+url.PathEscape(id)+"/dismiss", nil, nil)
+	return c.call(ctx, http.MethodPost, c.staff+"/"+url.PathEscape(id)+"/dismiss", nil, nil)
 }
 
 // RemoveQuestion forgets a question and takes back the pair that it became.
 func (c *Client) RemoveQuestion(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, staffPath+"/"+url.PathEscape(id), nil, nil)
+	return c.call(ctx, http.MethodDelete, c.staff+"/"+url.PathEscape(id), nil, nil)
 }

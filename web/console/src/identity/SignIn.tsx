@@ -1,9 +1,12 @@
-import { useState, type FormEvent } from "react";
+import { useState, type ChangeEvent, type FormEvent } from "react";
 import { messageOf } from "../shell/format";
 import { LanguageMenu } from "../shell/LanguageMenu";
 import { Mark } from "../shell/Shell";
 import { bringKey, makeKey, type KeptKey } from "./vault";
 import { say } from "../words";
+
+/** No key is longer, in bytes. */
+const longest = 1024;
 
 /** The first page: a key made here, or one brought along. No account, no mail. */
 export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
@@ -21,6 +24,11 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
   function paste(event: FormEvent) {
     event.preventDefault();
     void run(async () => bringKey(pasted));
+  }
+  function open(event: ChangeEvent<HTMLInputElement>) {
+    const file = event.target.files?.[0];
+    event.target.value = "";
+    if (file) void run(async () => bringKey(await file.slice(0, longest).text()));
   }
 
   return (
@@ -49,6 +57,10 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
             <button type="submit" disabled={pasted.trim() === ""}>
               {say("identity.enterWithKey")}
             </button>
+            <label className="button">
+              {say("identity.keyFile")}
+              <input type="file" className="visually-hidden" onChange={open} />
+            </label>
           </form>
         </details>
         {error && (

@@ -1,5 +1,6 @@
 import {
   browserKeyStore,
+  fromPrivateText,
   newKey,
   parseKey,
   Vault,
@@ -17,7 +18,11 @@ const vault = new Vault(
 
 export const loadKey = () => vault.load();
 export const makeKey = () => vault.keep(newKey(), false);
-export const bringKey = (text: string) => vault.keep(parseKey(text), true);
+/** A key as the console shows it, or as the command line writes it. */
+export function bringKey(text: string): Promise<KeptKey> {
+  const given = text.trim();
+  return vault.keep(given.startsWith("M") ? fromPrivateText(given) : parseKey(given), true);
+}
 export const backupKey = (did: string) => vault.backup(did);
 export const lockKey = (did: string) => vault.lock(did);
 export const forgetKey = () => vault.forget();

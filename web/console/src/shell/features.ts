@@ -9,6 +9,8 @@ export interface Features {
   screen?: { septets: number; characters: number };
 }
 
+const path = "/console/features.json";
+
 export const everything: Features = {
   name: "Castalia",
   services: ["ussd", "filestore", "query", "oracle"],
@@ -25,9 +27,15 @@ export function useFeatures(): Features {
 /** An older server tells nothing: then every page is offered. */
 export async function fetchFeatures(): Promise<Features> {
   try {
-    const reply = await fetch("/console/features.json");
+    const reply = await fetch(path);
     return reply.ok ? ((await reply.json()) as Features) : everything;
   } catch {
     return everything;
   }
+}
+
+/** What networks show of a screen of one service code; an older server says it of all. */
+export async function fetchScreen(code: string): Promise<Features["screen"]> {
+  const reply = await fetch(`${path}?${new URLSearchParams({ code })}`);
+  return reply.ok ? ((await reply.json()) as Features).screen : undefined;
 }

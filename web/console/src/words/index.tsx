@@ -73,6 +73,15 @@ export function say(key: Key, values: Record<string, string | number> = {}): str
   ).join("");
 }
 
+/**
+ * What the server names, in the reader's language: a setting, a document, a kind of record. This
+ * build has no words for what a plugin of somebody else's brings.
+ */
+export function titleOf(name: string): string | undefined {
+  const key = `titles.${name}`;
+  return words.has(key) ? say(key as Key) : undefined;
+}
+
 /** A sentence with something in it that is more than text: values may be drawn, tags wrap what they mark. */
 export function Say(props: {
   id: Key;

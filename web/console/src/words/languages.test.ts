@@ -135,7 +135,9 @@ const sources = new Map(
 
 test("every text is used", () => {
   const used = new Set([...sources.values()].flatMap(({ keys }) => [...keys]));
-  expect([...texts.keys()].filter((key) => !used.has(key))).toEqual([]);
+  // A test of the program compares titles with what it names.
+  const unused = [...texts.keys()].filter((key) => !used.has(key) && !key.startsWith("titles."));
+  expect(unused).toEqual([]);
 });
 
 test("what is used is given the values and tags that it takes", () => {

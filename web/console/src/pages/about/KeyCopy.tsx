@@ -3,7 +3,12 @@ import { backupKey, lockKey, type KeptKey, type Protection } from "../../identit
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { saveAs } from "../../shell/save";
 import { say, type Key } from "../../words";
+
+/** The command line reads it as it is. */
+const fileName = "castalia.key";
 
 const explained: Record<Protection, Key> = {
   wrapped: "about.wrapped",
@@ -37,6 +42,7 @@ export function KeyCopy(props: {
       props.onKey(await lockKey(did));
       setDigits("");
     });
+  const save = () => saveAs(new Blob([`${digits}\n`], { type: "text/plain" }), fileName);
   return (
     <>
       <p className="soft">{say(explained[protection])}</p>
@@ -65,6 +71,9 @@ export function KeyCopy(props: {
           <pre>{digits}</pre>
           <div className="row">
             <CopyButton text={digits} label={say("about.copyKey")} />
+            <button type="button" onClick={save}>
+              <Icon name="download" /> {say("about.saveKey")}
+            </button>
             {protection === "wrapped" && (
               <button type="button" className="primary" onClick={() => void lock()}>
                 {say("about.savedLock")}

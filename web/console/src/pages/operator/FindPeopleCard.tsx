@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
@@ -11,11 +11,11 @@ import { say } from "../../words";
 import { ask } from "./api";
 import { nameOf, peopleAfter, peoplePath, personPath, type People, type Person } from "./people";
 import { PersonRow } from "./PersonRow";
+import { SearchForm } from "./SearchForm";
 
 /** Everybody who has something here, to find one of them and to keep somebody out. */
 export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
   const session = useSession();
-  const [typed, setTyped] = useState("");
   const [search, setSearch] = useState("");
   const list = useInfiniteQuery({
     queryKey: [peoplePath, search],
@@ -36,10 +36,6 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
     if (person.blocked) doing.run(() => ask(session, blockPath(person), "DELETE"));
     else setBlocking(person);
   }
-  function find(event: FormEvent) {
-    event.preventDefault();
-    setSearch(typed.trim());
-  }
   return (
     <section
       {...kept}
@@ -48,20 +44,7 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
       aria-busy={!people && !error}
     >
       <h2>{say("operator.people")}</h2>
-      <form role="search" className="row settings-search" onSubmit={find}>
-        <label className="grow">
-          {say("operator.personSearch")}
-          <input
-            type="search"
-            autoComplete="off"
-            maxLength={200}
-            placeholder={say("operator.personSearchExample")}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        </label>
-        <button type="submit">{say("operator.personFind")}</button>
-      </form>
+      <SearchForm label={say("operator.personSearch")} onSearch={setSearch} />
       <Problem error={doing.error || error} />
       {!people && !error && <Skeleton lines={4} label={say("operator.personLooking")} />}
       {people?.length === 0 && (

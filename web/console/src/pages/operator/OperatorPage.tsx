@@ -1,4 +1,13 @@
-import { lazy, Suspense, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+  type ComponentType,
+  type FormEvent,
+  type ReactNode,
+} from "react";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
@@ -17,9 +26,7 @@ import "./operator.css";
 import { PeopleView } from "./PeopleView";
 import { PluginsView } from "./PluginsView";
 import { QueryView } from "./QueryView";
-import { RetentionView } from "./RetentionView";
 import { SessionsView } from "./SessionsView";
-import { SettingsView } from "./SettingsView";
 
 const MenuEditor = lazy(
   async () => (await Promise.all([import("./menu/MenuEditor"), loadWords("menu")]))[0],
@@ -27,6 +34,18 @@ const MenuEditor = lazy(
 
 const OracleView = lazy(
   async () => (await Promise.all([import("./oracle/OracleView"), loadWords("choices")]))[0],
+);
+
+const OwingView = lazy(
+  async () => (await Promise.all([import("./owing/OwingView"), loadWords("owing")]))[0],
+);
+
+const RetentionView = lazy(
+  async () => (await Promise.all([import("./RetentionView"), loadWords("titles")]))[0],
+);
+
+const SettingsView = lazy(
+  async () => (await Promise.all([import("./SettingsView"), loadWords("titles")]))[0],
 );
 
 const UsageView = lazy(
@@ -37,6 +56,8 @@ interface View {
   path: string;
   title: Key;
   service?: string;
+  /** The plugin without which there is nothing to see. */
+  plugin?: string;
   page: (rest: string) => ReactNode;
 }
 
@@ -45,11 +66,7 @@ const views: View[] = [
   {
     path: "oracle",
     title: "operator.oracle",
-    page: () => (
-      <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
-        <OracleView />
-      </Suspense>
-    ),
+    page: () => <Loaded page={OracleView} />,
   },
   {
     path: "sessions",
@@ -83,23 +100,34 @@ const views: View[] = [
     path: "usage",
     title: "operator.usage",
     service: "oracle",
-    page: () => (
-      <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
-        <UsageView />
-      </Suspense>
-    ),
+    page: () => <Loaded page={UsageView} />,
+  },
+  {
+    path: "owing",
+    title: "operator.owing",
+    plugin: "credits",
+    page: () => <Loaded page={OwingView} />,
   },
   { path: "plugins", title: "operator.plugins", page: () => <PluginsView /> },
-  { path: "settings", title: "operator.settings", page: () => <SettingsView /> },
+  { path: "settings", title: "operator.settings", page: () => <Loaded page={SettingsView} /> },
   { path: "backups", title: "operator.backups", page: () => <BackupsView /> },
-  { path: "retention", title: "operator.retention", page: () => <RetentionView /> },
+  { path: "retention", title: "operator.retention", page: () => <Loaded page={RetentionView} /> },
   { path: "logs", title: "operator.logs", page: () => <LogsView /> },
   { path: "audit", title: "operator.auditTrail", page: () => <AuditView /> },
 ];
 
+/** A view that is loaded when it is opened, with its words. */
+function Loaded({ page: Page }: { page: ComponentType }) {
+  return (
+    <Suspense fallback={<Skeleton lines={8} label={say("operator.asking")} />}>
+      <Page />
+    </Suspense>
+  );
+}
+
 /** What the person who runs this server wants to see. */
 export default function OperatorPage({ view }: { view: string }) {
-  const { services } = useFeatures();
+  const { services, plugins } = useFeatures();
   const me = useMe();
   const isOpen = !!me.data;
 
@@ -112,7 +140,10 @@ export default function OperatorPage({ view }: { view: string }) {
   }, [isOpen, view]);
 
   const [name = "", ...rest] = view.split("/");
-  const offered = views.filter((v) => !v.service || services.includes(v.service));
+  const offered = views.filter(
+    (v) =>
+      (!v.service || services.includes(v.service)) && (!v.plugin || plugins.includes(v.plugin)),
+  );
   const shown = offered.find((v) => v.path === name) ?? offered[0];
   return (
     <div className="page operator">

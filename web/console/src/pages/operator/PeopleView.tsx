@@ -30,6 +30,7 @@ import {
   type Usage,
 } from "./people";
 import { RolesCard } from "./RolesCard";
+import { SearchForm } from "./SearchForm";
 
 /** Who may come in, by which invitation, who runs the deployment, and what each asked for. */
 export function PeopleView() {
@@ -68,9 +69,10 @@ export function PeopleView() {
 function MembersCard(props: { door: Access; operators: Operator[]; mayChange: boolean }) {
   const { door, mayChange } = props;
   const session = useSession();
+  const [search, setSearch] = useState("");
   const list = useInfiniteQuery({
-    queryKey: [membersPath],
-    queryFn: ({ pageParam }) => ask<Members>(session, membersAfter(pageParam)),
+    queryKey: [membersPath, search],
+    queryFn: ({ pageParam }) => ask<Members>(session, membersAfter(search, pageParam)),
     initialPageParam: "",
     getNextPageParam: ({ next }) => next,
     refetchOnWindowFocus: false,
@@ -95,8 +97,13 @@ function MembersCard(props: { door: Access; operators: Operator[]; mayChange: bo
       </h2>
       <Problem error={doing.error || error} />
       {mayChange && <AddMember />}
+      <SearchForm label={say("operator.memberSearch")} onSearch={setSearch} />
       {!members && !error && <Skeleton lines={4} label={say("operator.personReadingMembers")} />}
-      {members?.length === 0 && <p className="soft">{say("operator.personNoMembers")}</p>}
+      {members?.length === 0 && (
+        <p className="soft">
+          {say(search ? "operator.personNoneFound" : "operator.personNoMembers")}
+        </p>
+      )}
       {members && members.length > 0 && (
         <ul className="plain locks people">
           {members.map((member) => (
@@ -110,6 +117,7 @@ function MembersCard(props: { door: Access; operators: Operator[]; mayChange: bo
           ))}
         </ul>
       )}
+      {list.data?.pages.at(-1)?.more && <p className="soft small">{say("operator.personMore")}</p>}
       {list.hasNextPage && (
         <p>
           <button

@@ -4,7 +4,7 @@ import { useDoing } from "../../shell/asked";
 import { bytes, number } from "../../shell/format";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
-import { say } from "../../words";
+import { say, titleOf } from "../../words";
 import { ask, useLook } from "./api";
 import { archivedWords, dueWords, growth, largest, rulesOf, rulesText } from "./retention";
 import type { Kept, Retention, Rules, Table } from "./retention";
@@ -14,7 +14,7 @@ const documentPath = "/operator/documents/retention";
 const exportSetting = "RETENTION_EXPORT_URL";
 
 /** How long records are kept, what would go, and what tables hold. */
-export function RetentionView() {
+export default function RetentionView() {
   const { data, error } = useLook<Retention>(path, 60_000);
   return (
     <div className="stack" aria-busy={!data && !error}>
@@ -79,7 +79,7 @@ function RulesCard({ retention }: { retention: Retention }) {
         {(tried ?? classes).map((one) => (
           <label key={one.name}>
             <span className="name" dir="auto">
-              {one.name}
+              {titleOf(`kept_${one.name}`) ?? one.name}
             </span>
             <input
               autoComplete="off"
@@ -89,7 +89,7 @@ function RulesCard({ retention }: { retention: Retention }) {
               onChange={(event) => change(one.name, event.target.value)}
             />
             <span className="soft small">
-              <span dir="auto">{one.doc}</span>
+              <span dir="auto">{titleOf(`keptDoc_${one.name}`) ?? one.doc}</span>
               {one.keep !== undefined && <strong> {dueWords(one.due)}</strong>}
             </span>
           </label>

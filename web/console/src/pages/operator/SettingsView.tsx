@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
-import { say } from "../../words";
+import { say, titleOf } from "../../words";
 import { useLook } from "./api";
-import { grouped, sourceOf, type Setting, type Settings } from "./settings";
+import { documentSourceOf, grouped, sourceOf, type Setting, type Settings } from "./settings";
 
 /** What is set on this node, from where, and what each setting is for. */
-export function SettingsView() {
+export default function SettingsView() {
   const { data, error } = useLook<Settings>("/operator/settings", 60_000);
   const [words, setWords] = useState("");
   const [isSetOnly, setSetOnly] = useState(true);
@@ -62,11 +62,11 @@ export function SettingsView() {
           <dl className="settings">
             {data.documents.map((one) => (
               <div key={one.name}>
-                <dt className="mono" dir="auto">
-                  {one.name}
+                <dt>
+                  <Titled name={one.name} title={titleOf(`document_${one.name}`)} />
                 </dt>
                 <dd>
-                  <span dir="auto">{one.source}</span>
+                  <span>{documentSourceOf(one)}</span>
                   {one.where && (
                     <span className="mono" dir="auto">
                       {" "}
@@ -86,21 +86,40 @@ export function SettingsView() {
   );
 }
 
+/** What something is for, and below it how the server calls it. */
+function Titled({ name, title }: { name: string; title: string | undefined }) {
+  return (
+    <>
+      {title && <span className="block">{title}</span>}
+      <span className={title ? "mono small soft" : "mono"} dir="ltr">
+        {name}
+      </span>
+    </>
+  );
+}
+
 function One({ setting }: { setting: Setting }) {
   const isSet = setting.source !== "default";
   return (
     <div>
-      <dt className="mono" dir="auto">
-        {setting.name}
+      <dt>
+        <Titled name={setting.name} title={titleOf(setting.name)} />
       </dt>
       <dd>
         <span className="mono" dir="auto">
           {setting.value === "" ? say("operator.empty") : setting.value}
         </span>{" "}
         <span className={isSet ? "badge good" : "badge"}>{sourceOf(setting)}</span>
-        <p className="soft small" dir="auto">
+        <p className="soft small" dir="auto" lang="en">
           {setting.doc}
         </p>
+        {setting.document && (
+          <p className="soft small">
+            {say("operator.liveAs", {
+              document: titleOf(`document_${setting.document}`) ?? setting.document,
+            })}
+          </p>
+        )}
       </dd>
     </div>
   );

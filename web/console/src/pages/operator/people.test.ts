@@ -16,8 +16,10 @@ import {
 } from "./people";
 
 test("members are read page by page", () => {
-  expect(membersAfter("")).toBe("/operator/members?limit=50");
-  expect(membersAfter("did:key:z6Mk")).toBe("/operator/members?limit=50&after=did%3Akey%3Az6Mk");
+  expect(membersAfter("", "")).toBe("/operator/members?limit=50");
+  expect(membersAfter("Ada", "did:key:z6Mk")).toBe(
+    "/operator/members?limit=50&search=Ada&after=did%3Akey%3Az6Mk",
+  );
 });
 
 test("the door is told in words", () => {

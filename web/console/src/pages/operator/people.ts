@@ -20,6 +20,8 @@ export interface Member {
 export interface Members {
   members: Member[];
   next?: string;
+  /** A search by note has more than are shown. */
+  more?: boolean;
 }
 
 export const roles = ["viewer", "operator", "owner"] as const;
@@ -216,17 +218,19 @@ export const invitationsPath = "/operator/invitations";
 /** How many members are read at a time. */
 const page = 50;
 
-export function membersAfter(did: string): string {
-  const asked = new URLSearchParams({ limit: String(page) });
-  if (did) asked.set("after", did);
-  return `${membersPath}?${asked}`;
-}
-
-export function peopleAfter(search: string, after: string): string {
+function pageOf(path: string, search: string, after: string): string {
   const asked = new URLSearchParams({ limit: String(page) });
   if (search) asked.set("search", search);
   if (after) asked.set("after", after);
-  return `${peoplePath}?${asked}`;
+  return `${path}?${asked}`;
+}
+
+export function membersAfter(search: string, after: string): string {
+  return pageOf(membersPath, search, after);
+}
+
+export function peopleAfter(search: string, after: string): string {
+  return pageOf(peoplePath, search, after);
 }
 
 export function nameOf({ did, note }: Person): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { grouped, sourceOf, type Setting } from "./settings";
+import { documentSourceOf, grouped, sourceOf, type Setting } from "./settings";
 
 const make = (part: string, name: string, more: Partial<Setting> = {}): Setting => ({
   part,
@@ -39,4 +39,20 @@ test("what is set is told apart from what is usual", () => {
 test("a secret is not found by what it is", () => {
   expect(names("4711")).toEqual([]);
   expect(names("openai")).toEqual([["Oracle", ["OPENAI_API_KEY"]]]);
+});
+
+test("a setting is found by its title in the reader's language", () => {
+  expect(names("room for files")).toEqual([["Files", ["FILES_QUOTA"]]]);
+});
+
+test("where a setting and a document come from is told in words", () => {
+  const of = (source: string) => documentSourceOf({ name: "access", source, restart: false });
+  expect(["environment", "database", "built in"].map(of)).toEqual([
+    "from the environment",
+    "chosen by operators",
+    "built in",
+  ]);
+  expect(sourceOf(make("Server", "PUBLIC_URL", { source: "database" }))).toBe(
+    "chosen by operators",
+  );
 });

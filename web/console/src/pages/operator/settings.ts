@@ -1,13 +1,15 @@
-import { say, type Key } from "../../words";
+import { say, titleOf, type Key } from "../../words";
 
 /** A setting as the server tells operators; secrets are masked there. */
 export interface Setting {
   part: string;
   name: string;
   value: string;
-  source: "default" | "file" | "environment" | "flag";
+  source: "default" | "file" | "environment" | "flag" | "database";
   default?: string;
   secret?: boolean;
+  /** The document that operators change in its place, while the program runs. */
+  document?: string;
   doc: string;
 }
 
@@ -30,11 +32,18 @@ const sources: Record<Setting["source"], Key> = {
   file: "operator.fromFile",
   environment: "operator.fromEnvironment",
   flag: "operator.fromCommandLine",
+  database: "operator.fromOperators",
 };
 
 /** Where a value comes from, in words. */
 export function sourceOf({ source }: Setting): string {
   return say(sources[source]);
+}
+
+/** Where a document comes from, in words. */
+export function documentSourceOf({ source }: OperatorDocument): string {
+  const known: Partial<Record<string, Key>> = sources;
+  return say(known[source] ?? "operator.builtIn");
 }
 
 /** The settings that have all the words, by their part, in the order of the server. */
@@ -44,7 +53,8 @@ export function grouped(all: Setting[], words: string, isSetOnly: boolean): [str
   for (const one of all) {
     if (isSetOnly && one.source === "default") continue;
     // What a secret is like is nobody's to search for.
-    const text = `${one.name} ${one.doc} ${one.secret ? "" : one.value}`.toLowerCase();
+    const text =
+      `${one.name} ${titleOf(one.name) ?? ""} ${one.doc} ${one.secret ? "" : one.value}`.toLowerCase();
     if (!wanted.every((word) => text.includes(word))) continue;
     parts.set(one.part, [...(parts.get(one.part) ?? []), one]);
   }

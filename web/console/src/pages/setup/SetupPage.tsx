@@ -6,16 +6,18 @@ import { useFeatures } from "../../shell/features";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Mark } from "../../shell/Shell";
+import { AddressCard } from "../operator/oracle/AddressCard";
 import { DoorCard } from "../operator/oracle/DoorCard";
 import { ModelCard } from "../operator/oracle/ModelCard";
+import { NameCard } from "../operator/oracle/NameCard";
 import { codeOf } from "../invite/redeem";
 import { ask, NotOperator } from "../operator/api";
 import type { Role } from "../operator/people";
-import { AddressCard } from "./AddressCard";
 import { KnowledgeCard } from "./KnowledgeCard";
 import { TelephoneCard } from "./TelephoneCard";
 import {
   becomeOwner,
+  callIt,
   instructionsOf,
   invite,
   readInstructions,
@@ -93,7 +95,7 @@ function Questions({ session, isNew }: { session: Session; isNew: boolean }) {
         {services.includes("oracle") && <ModelCard mayChange />}
         {services.includes("filestore") && <KnowledgeCard session={session} />}
         {services.includes("ussd") && <TelephoneCard />}
-        <AddressCard />
+        <AddressCard mayChange />
         <p className="soft">{say("setup.anew")}</p>
         <p>
           <Link to="chat" className="button primary">
@@ -119,6 +121,7 @@ function CharacterCard({ session }: { session: Session }) {
     event.preventDefault();
     if (!known) return;
     keeping.run(async () => {
+      await callIt(session, said.name.trim());
       await writeInstructions(session, instructionsOf(said), known.newest);
       setKept(true);
     });
@@ -130,39 +133,42 @@ function CharacterCard({ session }: { session: Session }) {
   });
   const isTold = known && (known.readOnly || known.text.trim() !== "");
   return (
-    <section className="card stack" aria-label={say("setup.whoItIs")}>
-      <h2>{say("setup.whoItIs")}</h2>
-      <Problem error={keeping.error || error} />
-      {isKept ? (
-        <p role="status">{say("setup.kept")}</p>
-      ) : isTold ? (
-        <p>{known.where ? say("setup.toldFrom", { where: known.where }) : say("setup.told")}</p>
-      ) : (
-        <form className="stack" onSubmit={keep}>
-          <label>
-            {say("setup.name")}
-            <input required maxLength={80} autoComplete="off" {...field("name")} />
-          </label>
-          <label>
-            {say("setup.language")}
-            <input
-              maxLength={80}
-              placeholder={say("setup.languageOfQuestion")}
-              {...field("language")}
-            />
-          </label>
-          <label>
-            {say("setup.purpose")}
-            <textarea rows={3} maxLength={4000} {...field("about")} />
-          </label>
-          <p>
-            <button type="submit" disabled={!known}>
-              {say("setup.keep")}
-            </button>
-          </p>
-        </form>
-      )}
-    </section>
+    <>
+      <section className="card stack" aria-label={say("setup.whoItIs")}>
+        <h2>{say("setup.whoItIs")}</h2>
+        <Problem error={keeping.error || error} />
+        {isKept ? (
+          <p role="status">{say("setup.kept")}</p>
+        ) : isTold ? (
+          <p>{known.where ? say("setup.toldFrom", { where: known.where }) : say("setup.told")}</p>
+        ) : (
+          <form className="stack" onSubmit={keep}>
+            <label>
+              {say("setup.name")}
+              <input required maxLength={80} autoComplete="off" {...field("name")} />
+            </label>
+            <label>
+              {say("setup.language")}
+              <input
+                maxLength={80}
+                placeholder={say("setup.languageOfQuestion")}
+                {...field("language")}
+              />
+            </label>
+            <label>
+              {say("setup.purpose")}
+              <textarea rows={3} maxLength={4000} {...field("about")} />
+            </label>
+            <p>
+              <button type="submit" disabled={!known}>
+                {say("setup.keep")}
+              </button>
+            </p>
+          </form>
+        )}
+      </section>
+      {isTold && !isKept && <NameCard mayChange />}
+    </>
   );
 }
 

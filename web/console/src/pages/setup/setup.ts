@@ -1,5 +1,6 @@
 import { postSigned, type Session } from "../../identity/session";
 import { ask } from "../operator/api";
+import { documentPath, nameText, over, type StoredText } from "../operator/oracle/choices";
 import { refusal } from "../../shell/refusal";
 
 /** Makes the signed-in key the owner, by the code of a setup link. Doing it again is fine. */
@@ -45,6 +46,13 @@ export async function writeInstructions(
   await ask(session, "/operator/documents/instructions", "PUT", body, {
     "If-Match": `"${newest}"`,
   });
+}
+
+/** Calls the oracle so for everybody, unless the server's settings say its name. */
+export async function callIt(session: Session, name: string): Promise<void> {
+  const path = documentPath("name");
+  const { readOnly, newest } = await ask<StoredText>(session, path);
+  if (!readOnly) await ask(session, path, "PUT", { text: nameText(name) }, over(newest));
 }
 
 /** A new link for one person, as they get it. */

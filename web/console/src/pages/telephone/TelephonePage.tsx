@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
-import { useDoing } from "../../shell/asked";
-import { useFeatures } from "../../shell/features";
+import { useAsked, useDoing } from "../../shell/asked";
+import { fetchScreen, useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { say } from "../../words";
@@ -47,7 +47,15 @@ export default function TelephonePage() {
   const [input, setInput] = useState("");
   const { run, isBusy: busy, error } = useDoing();
   const isOpen = call?.open === true;
-  const size = useFeatures().screen;
+  const usual = useFeatures().screen;
+  // A service code may have a limit of its own; it is asked for when it is dialled.
+  const [dialled, setDialled] = useState(code);
+  const own = useAsked({
+    queryKey: ["screen", dialled],
+    queryFn: async () => (await fetchScreen(dialled)) ?? null,
+    refetchOnWindowFocus: false,
+  });
+  const size = own.data ?? usual;
 
   function ask(id: string, text: string, path: Call["path"]) {
     run(async () => {
@@ -75,6 +83,7 @@ export default function TelephonePage() {
     });
   }
   function dial() {
+    setDialled(code);
     ask(newId(), "", []);
   }
   function send(event?: FormEvent) {

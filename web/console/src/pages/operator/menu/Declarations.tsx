@@ -4,6 +4,7 @@ import { say, type Key } from "../../../words";
 import { Adding } from "./Adding";
 import { Findings, TextFields, type Editing } from "./Fields";
 import { listOf, treeOf, wordOf, type Tree, type Value } from "./draft";
+import { useCollections, useEndpoints, type Offered } from "./offered";
 
 /** A declaration that is edited, and where it is. */
 interface One {
@@ -21,7 +22,7 @@ export function Declarations({ editing }: { editing: Editing }) {
       <Section
         editing={editing}
         part="forms"
-        title="menu.forms"
+        heading="menu.forms"
         another="menu.addForm"
         fresh={() => ({ fields })}
         draw={(one) => <FormFields {...one} />}
@@ -29,7 +30,7 @@ export function Declarations({ editing }: { editing: Editing }) {
       <Section
         editing={editing}
         part="lists"
-        title="menu.lists"
+        heading="menu.lists"
         another="menu.addList"
         fresh={(name) => ({ file: `${name}.csv`, show: {} })}
         draw={(one) => <ListFields {...one} />}
@@ -37,7 +38,7 @@ export function Declarations({ editing }: { editing: Editing }) {
       <Section
         editing={editing}
         part="webhooks"
-        title="menu.webhooks"
+        heading="menu.webhooks"
         another="menu.addWebhook"
         fresh={() => ({ endpoint: "" })}
         draw={(one) => <WebhookFields {...one} />}
@@ -49,7 +50,7 @@ export function Declarations({ editing }: { editing: Editing }) {
 function Section(props: {
   editing: Editing;
   part: "forms" | "lists" | "webhooks";
-  title: Key;
+  heading: Key;
   another: Key;
   fresh: (name: string) => Tree;
   draw: (one: One) => ReactNode;
@@ -57,8 +58,8 @@ function Section(props: {
   const { editing, part } = props;
   const all = Object.entries(treeOf(editing.menu[part]));
   return (
-    <section className="stack" aria-label={say(props.title)}>
-      <h3 className="section-label">{say(props.title)}</h3>
+    <section className="stack" aria-label={say(props.heading)}>
+      <h3 className="section-label">{say(props.heading)}</h3>
       {all.map(([name, tree]) => (
         <details key={name} className="menu-notice">
           <summary className="mono" dir="auto">
@@ -165,10 +166,14 @@ function FormFields({ editing, path, tree }: One) {
   );
 }
 
+/** What no id is. */
+const otherOne = "\n";
+
 const sources: ReadonlySet<string> = new Set(["file", "document", "collection"]);
 
 function ListFields({ editing, path, tree }: One) {
   const one = { editing, path, tree };
+  const collections = useCollections();
   const isFile = tree.document === undefined;
   /** A list is one file, or one document of a collection. */
   const choose = (wantsFile: boolean) => {
@@ -194,7 +199,13 @@ function ListFields({ editing, path, tree }: One) {
         ) : (
           <>
             <Word one={one} field="document" label={say("menu.documentPath")} isNeeded />
-            <Word one={one} field="collection" label={say("menu.collectionId")} isNeeded />
+            <Chosen
+              one={one}
+              field="collection"
+              label={say("menu.collectionId")}
+              chosen={say("menu.collection")}
+              offered={collections}
+            />
           </>
         )}
         <Word one={one} field="sheet" label={say("menu.sheet")} />
@@ -213,10 +224,17 @@ function ListFields({ editing, path, tree }: One) {
 
 function WebhookFields({ editing, path, tree }: One) {
   const one = { editing, path, tree };
+  const endpoints = useEndpoints();
   return (
     <>
       <div className="row">
-        <Word one={one} field="endpoint" label={say("menu.endpoint")} isNeeded />
+        <Chosen
+          one={one}
+          field="endpoint"
+          label={say("menu.endpoint")}
+          chosen={say("menu.ownWebhook")}
+          offered={endpoints}
+        />
         <Tick one={one} field="once" label={say("menu.onceOnly")} />
       </div>
       <Names one={one} field="send" label={say("menu.isTold")} />
@@ -231,6 +249,34 @@ interface Field {
   label: string;
   /** Whether an empty one stays, for the check to say what is missing. */
   isNeeded?: boolean;
+}
+
+/** One of those that there are, by its name. Another one is typed by its id. */
+function Chosen(props: Field & { chosen: string; offered: readonly Offered[] }) {
+  const { one, field, offered } = props;
+  const [isTyped, setTyped] = useState(false);
+  const value = wordOf(one.tree[field]);
+  if (isTyped || offered.length === 0) return <Word {...props} isNeeded />;
+  const isKnown = offered.some(({ id }) => id === value);
+  function choose(id: string) {
+    setTyped(id === otherOne);
+    one.editing.change([...one.path, field], id === otherOne ? "" : id);
+  }
+  return (
+    <label className="small">
+      {props.chosen}
+      <select value={value} onChange={(event) => choose(event.target.value)}>
+        {value === "" && <option value="">{say("menu.choose")}</option>}
+        {value !== "" && !isKnown && <option value={value}>{value}</option>}
+        {offered.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+        <option value={otherOne}>{say("menu.otherId")}</option>
+      </select>
+    </label>
+  );
 }
 
 function Word({ one, field, label, isNeeded }: Field) {

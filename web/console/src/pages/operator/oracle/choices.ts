@@ -45,6 +45,9 @@ export const doors: [Door, Key][] = [
 /** The document that lets them in. */
 export const doorText = (door: Door) => `access: ${door}\n`;
 
+/** The document that calls the oracle so. YAML reads a text in JSON as it is meant. */
+export const nameText = (name: string) => `name: ${JSON.stringify(name)}\n`;
+
 export type Kind = "guide" | "openai" | "anthropic";
 
 export const kinds: [Kind, Key][] = [
