@@ -44,7 +44,7 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 	if err != nil {
 		return 0, fmt.Errorf("record events: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, putUnread, ns, last); err != nil {
+	if err := tellIndexer(ctx, tx, ns, last); err != nil {
 		return 0, fmt.Errorf("tell the indexer: %w", err)
 	}
 	for _, e := range events {
@@ -159,16 +159,35 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int
 	if d == (delta{}) && quota <= 0 {
 		return nil
 	}
-	args := []any{ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes}
+	sum := []int64{d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes}
 	if quota <= 0 {
-		_, err := tx.ExecContext(ctx, countUsage, args...)
-		return err
+		return sqldb.Gather(ctx, tx, sqldb.Gathered{
+			Table: "filestore_usage", Row: ns, Sum: sum,
+			Join: func(sum, more []int64) {
+				for i := range sum {
+					sum[i] += more[i]
+				}
+			},
+			Write: func(ctx context.Context, tx sqldb.Querier, sum []int64) error {
+				_, err := tx.ExecContext(ctx, countUsage, usageArgs(ns, sum)...)
+				return err
+			},
+		})
 	}
 	var bytes int64
-	if err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes`, args...).Scan(&bytes); err != nil || bytes <= quota {
+	err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes`, usageArgs(ns, sum)...).Scan(&bytes)
+	if err != nil || bytes <= quota {
 		return err
 	}
 	return quotaError(quota)
+}
+
+func usageArgs(ns string, sum []int64) []any {
+	args := []any{ns}
+	for _, n := range sum {
+		args = append(args, n)
+	}
+	return args
 }
 
 // HasFiles reports whether a namespace has files, in the trash too, as q sees it.
