@@ -46,9 +46,9 @@ func Later(ctx context.Context) context.Context { return context.WithValue(ctx, 
 // same time share one transaction and one synced COMMIT; while that COMMIT waits for the disk the next batch gathers. A
 // writer alone commits at once.
 //
-// A savepoint costs two statements and a copy of every page that is touched in it, so there is none while all goes well.
-// When a function fails that has written something, the transaction is rolled back, those that had come before it in
-// the batch run once more, and for some batches each has a savepoint of its own (ADR 0303).
+// A savepoint costs two statements and a copy of every page that is touched in it, so there is none while all
+// goes well. When a function fails that has written something, the transaction is rolled back, those that had come
+// before it in the batch run once more, and for some batches each has a savepoint of its own (ADR 0303).
 type groupWriter struct {
 	owner *DB
 	pool  *sql.DB // of one connection

@@ -3,7 +3,6 @@ package filestoresql
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -13,11 +12,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelfsql"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/bulk"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
-
-// pieceSize is how many files one statement names at most.
-const pieceSize = 64
 
 func textTables(db *sqldb.DB) shelfsql.Tables {
 	return shelfsql.Tables{DB: db, Segments: "filestore_text_segments", Collections: "filestore_text_indexes", Inline: true}
@@ -124,14 +121,14 @@ func (s *Store) SaveIndex(ctx context.Context, at filestore.IndexCursor, to int6
 func saveIndexed(ctx context.Context, tx sqldb.Querier, ns string, files []filestore.Indexed,
 	gone []string,
 ) (lost bool, err error) {
-	for part := range pieces(gone) {
+	for part := range bulk.Pieces(gone) {
 		n, err := dropIndexed(ctx, tx, part...)
 		if err != nil {
 			return false, err
 		}
 		lost = lost || n > 0
 	}
-	for part := range pieces(files) {
+	for part := range bulk.Pieces(files) {
 		ids := make([]string, len(part))
 		for i, f := range part {
 			ids[i] = f.FileID
@@ -149,10 +146,12 @@ func saveIndexed(ctx context.Context, tx sqldb.Querier, ns string, files []files
 		}
 		if len(there) < len(part) {
 			lost = true // their documents are in the segment
-			part = slices.DeleteFunc(slices.Clone(part), func(f filestore.Indexed) bool { return !slices.Contains(there, f.FileID) })
+			part = slices.DeleteFunc(slices.Clone(part), func(f filestore.Indexed) bool {
+				return !slices.Contains(there, f.FileID)
+			})
 		}
-		for part := range pieces(part) {
-			err := insertAll(ctx, tx, "filestore_text_live (file_id, ns, seq, path, version)", len(part), func(i int) []any {
+		for part := range bulk.Pieces(part) {
+			err := bulk.Insert(ctx, tx, "filestore_text_live (file_id, ns, seq, path, version)", len(part), func(i int) []any {
 				return []any{part[i].FileID, ns, part[i].Seq, part[i].Path, part[i].Version}
 			})
 			if err != nil {
@@ -173,22 +172,6 @@ func dropIndexed(ctx context.Context, tx sqldb.Querier, ids ...string) (int64, e
 		return 0, fmt.Errorf("drop files from index: %w", err)
 	}
 	return r.RowsAffected()
-}
-
-// pieces cuts a list into lengths that are powers of two: a statement of each length is
-// prepared once.
-func pieces[T any](all []T) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for size := pieceSize; len(all) > 0; {
-			for size > len(all) {
-				size /= 2
-			}
-			if !yield(all[:size]) {
-				return
-			}
-			all = all[size:]
-		}
-	}
 }
 
 // indexRow makes the row of an index, unless it is there.

@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/bulk"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
@@ -16,8 +17,8 @@ var _ davstate.Store = (*Store)(nil)
 
 // batches calls do with the ids, some hundred at a time.
 func batches(ids []string, do func(ids []string) error) error {
-	for from := 0; from < len(ids); from += insertStep {
-		if err := do(ids[from:min(from+insertStep, len(ids))]); err != nil {
+	for from := 0; from < len(ids); from += bulk.Step {
+		if err := do(ids[from:min(from+bulk.Step, len(ids))]); err != nil {
 			return err
 		}
 	}
