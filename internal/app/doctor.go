@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/tablecopy"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
@@ -173,7 +174,7 @@ func (e examination) tables(ctx context.Context, deep bool) {
 	}
 	e.report("tables", "the database is sound", err, "restore the last backup; on PostgreSQL use its own tools")
 	if deep {
-		sum, err := e.r.db.Sum(ctx)
+		sum, err := tablecopy.SumOf(ctx, e.r.db)
 		e.report("records", fmt.Sprintf("%d rows of %d tables, sum %.16s", sum.Rows, sum.Tables, sum.Hash), err, "the database could not be read whole: see what it says")
 	}
 }

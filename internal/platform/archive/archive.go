@@ -35,6 +35,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/tablecopy"
 )
 
 // The names of entries.
@@ -158,7 +159,7 @@ func Write(ctx context.Context, to io.Writer, from Place) (Summary, error) {
 		}
 		done.Keys++
 	}
-	err = from.DB.Export(ctx, func(table string, piece []byte) error {
+	err = tablecopy.Export(ctx, from.DB, func(table string, piece []byte) error {
 		done.Pieces++
 		done.Bytes += int64(len(piece))
 		return w.bytes(fmt.Sprintf("%s%s/%06d", tableFolder, table, done.Pieces), piece)

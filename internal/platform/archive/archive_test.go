@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/tablecopy"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
@@ -59,7 +60,7 @@ func fill(t *testing.T, p *archive.Place) {
 func content(t *testing.T, p archive.Place) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := p.DB.Export(t.Context(), func(table string, piece []byte) error {
+	err := tablecopy.Export(t.Context(), p.DB, func(table string, piece []byte) error {
 		all[table] += string(piece)
 		return nil
 	})

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/tablecopy"
 )
 
 var (
@@ -201,7 +202,7 @@ func fits(ctx context.Context, m Manifest, to Place) error {
 	if err := to.migrateAs(ctx, m); err != nil {
 		return err
 	}
-	empty, err := to.DB.Empty(ctx)
+	empty, err := tablecopy.Empty(ctx, to.DB)
 	if err != nil {
 		return err
 	}
@@ -241,7 +242,7 @@ func (p Place) take(ctx context.Context, name string, size int64, body io.Reader
 			return err
 		}
 		done.Pieces++
-		return p.DB.Import(ctx, table, piece)
+		return tablecopy.Import(ctx, p.DB, table, piece)
 	}
 	if key, ok := trim(name, objectFolder); ok {
 		done.Objects++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/tablecopy"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
@@ -18,7 +19,7 @@ type piece struct{ table, text string }
 func export(t *testing.T, db *sqldb.DB) []piece {
 	t.Helper()
 	var all []piece
-	err := db.Export(t.Context(), func(table string, text []byte) error {
+	err := tablecopy.Export(t.Context(), db, func(table string, text []byte) error {
 		all = append(all, piece{table, string(text)})
 		return nil
 	})
@@ -28,9 +29,9 @@ func export(t *testing.T, db *sqldb.DB) []piece {
 	return all
 }
 
-func sum(t *testing.T, db *sqldb.DB) sqldb.Sum {
+func sum(t *testing.T, db *sqldb.DB) tablecopy.Sum {
 	t.Helper()
-	s, err := db.Sum(t.Context())
+	s, err := tablecopy.SumOf(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestTheSumSeesEveryChange(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := things(t, open)
-		change := func(query string, args ...any) sqldb.Sum {
+		change := func(query string, args ...any) tablecopy.Sum {
 			t.Helper()
 			if _, err := db.WriteOne(t.Context(), query, args...); err != nil {
 				t.Fatal(err)
@@ -104,16 +105,16 @@ func TestDataTravelsBetweenEngines(t *testing.T) {
 						return err
 					})
 				}
-				if empty, err := target.Empty(t.Context()); !empty || err != nil {
+				if empty, err := tablecopy.Empty(t.Context(), target); !empty || err != nil {
 					t.Fatalf("a new database: empty %v, %v", empty, err)
 				}
 				pieces := export(t, source)
 				for _, p := range pieces {
-					if err := target.Import(t.Context(), p.table, []byte(p.text)); err != nil {
+					if err := tablecopy.Import(t.Context(), target, p.table, []byte(p.text)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if empty, err := target.Empty(t.Context()); empty || err != nil {
+				if empty, err := tablecopy.Empty(t.Context(), target); empty || err != nil {
 					t.Errorf("after the import: empty %v, %v", empty, err)
 				}
 				was, is := sum(t, source), sum(t, target)
@@ -144,7 +145,7 @@ func TestDataTravelsBetweenEngines(t *testing.T) {
 					return err
 				})
 				for _, p := range pieces {
-					if err := target.Import(t.Context(), p.table, []byte(p.text)); err == nil && p.table == "demo_things" {
+					if err := tablecopy.Import(t.Context(), target, p.table, []byte(p.text)); err == nil && p.table == "demo_things" {
 						t.Error("the same rows were taken twice")
 					}
 				}
@@ -169,11 +170,11 @@ func TestImportRefusesWhatDoesNotFit(t *testing.T) {
 		"cut off":           {"demo_empty", `["id"]` + "\n" + `[1`},
 		"nothing":           {"demo_empty", ``},
 	} {
-		if err := db.Import(t.Context(), p.table, []byte(p.text)); err == nil {
+		if err := tablecopy.Import(t.Context(), db, p.table, []byte(p.text)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if empty, err := db.Empty(t.Context()); !empty || err != nil {
+	if empty, err := tablecopy.Empty(t.Context(), db); !empty || err != nil {
 		t.Errorf("refused pieces left something: %v", err)
 	}
 }

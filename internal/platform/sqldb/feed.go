@@ -34,13 +34,53 @@ func NextFeedN(ctx context.Context, tx Querier, name string, n int64) (int64, er
 	if h, ok := tx.(*handle); ok && h.pass != nil && !h.pass.Claim("feed "+name) {
 		return 0, h.note(fmt.Errorf("take number from feed %s: %w", name, errLaneTaken))
 	}
-	var last int64
-	err := tx.QueryRowContext(ctx, `
+	h, _ := tx.(*handle)
+	if h != nil && h.shared != nil {
+		return h.shared.number(ctx, h, name, n)
+	}
+	return takeNumbers(ctx, tx, name, n)
+}
+
+func takeNumbers(ctx context.Context, tx Querier, name string, n int64) (last int64, err error) {
+	err = tx.QueryRowContext(ctx, `
 		INSERT INTO platform_feeds (name, last) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET last = platform_feeds.last + excluded.last
 		RETURNING last`, name, n).Scan(&last)
 	if err != nil {
 		return 0, fmt.Errorf("take number from feed %s: %w", name, err)
 	}
+	return last, nil
+}
+
+// number takes numbers of a feed of which this transaction may have taken some: nobody else
+// can have taken others since, so those are known, and the counter is moved once.
+func (s *gatherer) number(ctx context.Context, h *handle, name string, n int64) (last int64, err error) {
+	if err := h.check(ctx); err != nil {
+		return 0, h.note(err)
+	}
+	last, known := s.feeds[name]
+	if !known {
+		h.wrote = true
+		// Others may have gathered for feeds, but nobody for this one.
+		if last, err = takeNumbers(ctx, &handle{q: h.q, detached: true}, name, n); err != nil {
+			return 0, h.note(err)
+		}
+	} else {
+		last += n
+		if err = Gather(ctx, h, Gathered{
+			Table: "platform_feeds", Row: name, Sum: []int64{n},
+			Join: func(sum, more []int64) { sum[0] += more[0] },
+			Write: func(ctx context.Context, tx Querier, sum []int64) error {
+				_, err := takeNumbers(ctx, tx, name, sum[0])
+				return err
+			},
+		}); err != nil {
+			return 0, err
+		}
+	}
+	if s.feeds == nil {
+		s.feeds = map[string]int64{}
+	}
+	s.feeds[name] = last
 	return last, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb/pgline"
 )
@@ -23,6 +24,11 @@ type handle struct {
 	pass *pgline.Pass
 	err  error
 	over bool
+	// shared has what is written once for all functions of the transaction; nil where each
+	// writes its own.
+	shared *gatherer
+	// wrote tells that a statement may have changed something.
+	wrote bool
 	// parts says that the function is made of others, which are timed one by one.
 	parts bool
 	// rows and row are the last results handed out, for closeRows.
@@ -42,6 +48,14 @@ func (h *handle) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// settled looks at check, and writes what was gathered and a statement may read.
+func (h *handle) settled(ctx context.Context, query string) error {
+	if err := h.check(ctx); err != nil || h.shared == nil {
+		return err
+	}
+	return h.shared.before(h.q, query)
+}
+
 func (h *handle) context(ctx context.Context) context.Context {
 	if h.detached {
 		return context.Background()
@@ -58,34 +72,59 @@ func (h *handle) note(err error) error {
 
 // ExecContext implements Querier.
 func (h *handle) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := h.check(ctx); err != nil {
+	if err := h.settled(ctx, query); err != nil {
 		return nil, h.note(err)
 	}
 	res, err := h.q.ExecContext(h.context(ctx), query, args...)
+	if err == nil && h.detached {
+		h.wrote = h.wrote || changed(query, res)
+	}
 	return res, h.note(err)
 }
 
 // QueryContext implements Querier.
 func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := h.check(ctx); err != nil {
+	if err := h.settled(ctx, query); err != nil {
 		return nil, h.note(err)
 	}
 	rows, err := h.q.QueryContext(h.context(ctx), query, args...)
 	h.rows = rows
+	h.wrote = h.wrote || err == nil && keyword(query) != "SELECT"
 	return rows, h.note(err)
 }
 
 // QueryRowContext implements Querier.
 func (h *handle) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if err := h.check(ctx); err != nil {
+	if err := h.settled(ctx, query); err != nil {
 		_ = h.note(err)
 		// database/sql offers no other way to make a Row that reports an error.
 		return h.q.QueryRowContext(failedContext{ctx, err}, query, args...) //nolint:contextcheck // it wraps ctx
 	}
 	row := h.q.QueryRowContext(h.context(ctx), query, args...)
 	h.row = row
+	h.wrote = h.wrote || row.Err() == nil && keyword(query) != "SELECT"
 	_ = h.note(row.Err())
 	return row
+}
+
+// changed reports whether a statement that was done may have changed something. What it
+// cannot tell counts as a change.
+func changed(query string, res sql.Result) bool {
+	switch keyword(query) {
+	case "SELECT":
+		return false
+	case "INSERT", "UPDATE", "DELETE":
+		n, err := res.RowsAffected()
+		return err != nil || n != 0
+	}
+	return true
+}
+
+// keyword is the word that a statement begins with.
+func keyword(query string) string {
+	query = strings.TrimLeft(query, " \t\n")
+	end := strings.IndexAny(query, " \t\n")
+	return query[:max(end, 0)]
 }
 
 // closeRows closes what the function forgot to. database/sql would otherwise

@@ -88,7 +88,7 @@ func (c *sqliteConn) take(ctx context.Context, query string, args []driver.Named
 	if s := c.stmts[query]; s != nil {
 		return s, nil
 	}
-	ds, err := c.PrepareContext(ctx, keptPlan(query))
+	ds, err := c.PrepareContext(ctx, nameless(keptPlan(query)))
 	if err != nil {
 		return nil, classify(err)
 	}

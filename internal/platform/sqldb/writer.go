@@ -30,6 +30,8 @@ const (
 	// row that took none of those that wait, one takes a quarter of them, and at
 	// least laterLeast, so that they cannot starve.
 	laterPatience = 8
+	// carefulFor is for how many batches functions have savepoints after one had to be taken back.
+	carefulFor = 32
 )
 
 // laterKey marks contexts of writes that let others go first.
@@ -41,8 +43,12 @@ type laterKey struct{}
 func Later(ctx context.Context) context.Context { return context.WithValue(ctx, laterKey{}, true) }
 
 // groupWriter runs write functions one after the other on SQLite's only writing connection. Functions that wait at the
-// same time share one transaction, each in a savepoint of its own, and one synced COMMIT; while that COMMIT waits for
-// the disk the next batch gathers. A writer alone commits at once.
+// same time share one transaction and one synced COMMIT; while that COMMIT waits for the disk the next batch gathers. A
+// writer alone commits at once.
+//
+// A savepoint costs two statements and a copy of every page that is touched in it, so there is none while all
+// goes well. When a function fails that has written something, the transaction is rolled back, those that had come
+// before it in the batch run once more, and for some batches each has a savepoint of its own (ADR 0303).
 type groupWriter struct {
 	owner *DB
 	pool  *sql.DB // of one connection
@@ -72,6 +78,12 @@ type groupWriter struct {
 	passed int
 	// awaited tells that somebody waited for an answer in the batch before.
 	awaited bool
+	// ran await the commit of this batch; lost are those of them that have to run
+	// once more, since the transaction was rolled back.
+	ran, lost []*job
+	// careful counts the batches in which functions have savepoints.
+	careful int
+	shared  gatherer
 }
 
 // job states.
@@ -215,40 +227,39 @@ func pick(queues ...chan *job) *job {
 // batch runs first and whoever waits behind it, commits, and tells them.
 func (w *groupWriter) batch(first *job) {
 	start := time.Now()
-	ran := make([]*job, 0, 16)
+	w.ran = make([]*job, 0, 16)
 	returned := false
 	defer func() {
 		if !returned { // Goexit inside a function: nothing was committed
-			tell(ran, errors.New("write batch abandoned: a function ended its goroutine"))
+			tell(append(w.ran, w.lost...), errors.New("write batch abandoned: a function ended its goroutine"))
 		}
+		w.ran, w.lost = nil, nil
 	}()
 	urgent, later := false, 0
 	for j := first; j != nil; {
-		if w.run(j, len(ran) == 0) {
-			ran = append(ran, j)
-		}
+		w.run(j)
 		if isLater(j) {
 			later++
 		} else {
 			urgent = true
 		}
 		age := time.Since(start)
-		if w.poisoned != nil || len(ran) >= batchCount || age > batchTime {
+		if w.poisoned != nil || len(w.ran) >= batchCount || age > batchTime {
 			break
 		}
-		j = w.next(len(ran) > 1, !urgent && !w.awaited || later < laterLeast || age < laterTime)
+		j = w.next(len(w.ran) > 1, !urgent && !w.awaited || later < laterLeast || age < laterTime)
 	}
 	w.awaited = urgent
-	w.relieve(&ran, later > 0)
-	err := w.commit(len(ran))
+	w.relieve(later > 0)
+	w.careful = max(w.careful-1, 0)
+	err := w.commit(len(w.ran))
 	returned = true
-	tell(ran, err)
+	tell(w.ran, err)
 }
 
 // relieve adds writes that are not urgent to a batch, if too many batches have
-// passed them over. Who waits for the commit is noted at once: a function may
-// end its goroutine.
-func (w *groupWriter) relieve(ran *[]*job, served bool) {
+// passed them over.
+func (w *groupWriter) relieve(served bool) {
 	waiting := len(w.later)
 	if served || waiting == 0 {
 		w.passed = 0
@@ -262,8 +273,8 @@ func (w *groupWriter) relieve(ran *[]*job, served bool) {
 		if w.poisoned != nil {
 			return
 		}
-		if j := pick(w.later); j != nil && w.run(j, len(*ran) == 0) {
-			*ran = append(*ran, j)
+		if j := pick(w.later); j != nil {
+			w.run(j)
 		}
 	}
 }
@@ -293,29 +304,65 @@ func tell(jobs []*job, err error) {
 	}
 }
 
-// run runs one job inside the batch's transaction and reports whether it now
-// awaits the commit. A job that failed has been rolled back and told.
+// run runs a job that nobody ran yet.
+func (w *groupWriter) run(j *job) {
+	if j.state.CompareAndSwap(jobWaiting, jobRunning) { // otherwise its caller has gone
+		w.attempt(j)
+	}
+}
+
+// attempt runs a job inside the batch's transaction. It then awaits the commit,
+// or has failed and been told, and nothing that it did is left.
 //
 // The first function of a transaction needs no savepoint: to roll it back is to
-// roll back the transaction. Neither does a statement alone.
-func (w *groupWriter) run(j *job, first bool) bool {
-	if !j.state.CompareAndSwap(jobWaiting, jobRunning) {
-		return false // its caller has gone
-	}
+// roll back the transaction. Neither does a statement alone, which SQLite takes
+// back by itself.
+func (w *groupWriter) attempt(j *job) {
 	if err := j.ctx.Err(); err != nil {
 		j.done <- err
-		return false
+		return
 	}
-	saved := !first && !j.alone
+	first := len(w.ran) == 0
+	saved := !first && !j.alone && w.careful > 0
 	if err := w.begin(first, saved); err != nil {
 		j.done <- err
-		return false
+		return
 	}
+	h := &handle{q: w.conn, detached: true}
+	if !saved { // a savepoint takes back what is in the database alone
+		h.shared = &w.shared
+	}
+	err := w.do(j, h)
+	if err == nil && saved {
+		if err = w.exec("RELEASE job"); err != nil {
+			w.poisoned = err
+		}
+	}
+	switch {
+	case w.shared.err != nil:
+		w.poisoned = w.shared.err
+	case spoils(h.err):
+		w.poisoned = h.err
+	case err == nil:
+		w.ran = append(w.ran, j)
+		return
+	case w.poisoned != nil:
+	case first || saved:
+		w.undo(first)
+	case h.wrote:
+		j.done <- err
+		w.again()
+		return
+	}
+	j.done <- err
+}
+
+// do calls the job's function.
+func (w *groupWriter) do(j *job, h *handle) error {
 	ctx := j.ctx
 	if j.alone {
 		ctx = context.WithoutCancel(ctx) // once done it cannot be undone alone
 	}
-	h := &handle{q: w.conn, detached: true}
 	ended := false
 	defer func() {
 		if !ended { // it called runtime.Goexit, as a failing test does
@@ -331,30 +378,23 @@ func (w *groupWriter) run(j *job, first bool) bool {
 			err = errors.New("write function left rows open")
 		}
 	}
-	if spoils(h.err) {
-		w.poisoned = h.err
-		j.done <- err
-		return false
+	return err
+}
+
+// again rolls back what a function without a savepoint has left, and runs those
+// before it once more: they have not been told anything. A function may run more
+// than once, as on PostgreSQL.
+func (w *groupWriter) again() {
+	w.careful = carefulFor
+	w.undo(true)
+	w.lost, w.ran = append(w.ran, w.lost...), nil
+	for len(w.lost) > 0 && w.poisoned == nil {
+		j := w.lost[0]
+		w.lost = w.lost[1:]
+		w.attempt(j)
 	}
-	if err == nil {
-		if saved {
-			err = w.exec("RELEASE job")
-		}
-		if err != nil {
-			w.poisoned = err
-			j.done <- err
-			return false
-		}
-		return true
-	}
-	switch {
-	case first || saved:
-		w.undo(first)
-	case h.err == nil:
-		w.poisoned = err // it was not the statement that failed: who knows what it did
-	}
-	j.done <- err
-	return false
+	// What spoiled the transaction fails all of it: see commit.
+	w.ran, w.lost = append(w.ran, w.lost...), nil
 }
 
 // begin opens the batch's transaction, or a savepoint in it where one is needed.
@@ -363,7 +403,11 @@ func (w *groupWriter) begin(first, saved bool) error {
 		return nil
 	}
 	if saved {
-		if err := w.exec("SAVEPOINT job"); err != nil {
+		err := w.shared.write(w.conn)
+		if err == nil {
+			err = w.exec("SAVEPOINT job")
+		}
+		if err != nil {
 			w.poisoned = err
 			return err
 		}
@@ -383,9 +427,10 @@ func (w *groupWriter) begin(first, saved bool) error {
 	return nil
 }
 
-// undo takes back the last function.
-func (w *groupWriter) undo(first bool) {
-	if first {
+// undo takes back the last function, or all of the transaction.
+func (w *groupWriter) undo(all bool) {
+	if all {
+		w.shared.forget()
 		if err := w.exec("ROLLBACK"); err != nil {
 			w.reset()
 		}
@@ -403,7 +448,13 @@ func (w *groupWriter) undo(first bool) {
 
 // commit makes the n functions of the batch durable.
 func (w *groupWriter) commit(n int) error {
-	defer func() { w.poisoned = nil }()
+	defer func() {
+		w.poisoned = nil
+		w.shared.forget()
+	}()
+	if w.poisoned == nil && w.begun && n > 0 {
+		w.poisoned = w.shared.write(w.conn)
+	}
 	switch {
 	case w.poisoned != nil:
 		err := fmt.Errorf("batch rolled back: %w", w.poisoned)
@@ -456,6 +507,7 @@ func (w *groupWriter) connect() error {
 // reset throws the connection away, and with it whatever was not committed.
 func (w *groupWriter) reset() {
 	w.begun = false
+	w.shared.forget()
 	if w.conn == nil {
 		return
 	}

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filereport"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/bulk"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
@@ -31,7 +31,7 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 	if err != nil {
 		return 0, err
 	}
-	err = insertAll(ctx, tx, `filestore_events
+	err = bulk.Insert(ctx, tx, `filestore_events
 		(ns, seq, at_ms, op, file_id, path, hidden, from_path, from_hidden, version, cid, before_cid, size, mime, invoker, actor, proof)`,
 		len(events), func(i int) []any {
 			e := events[i]
@@ -44,7 +44,7 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 	if err != nil {
 		return 0, fmt.Errorf("record events: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, putUnread, ns, last); err != nil {
+	if err := tellIndexer(ctx, tx, ns, last); err != nil {
 		return 0, fmt.Errorf("tell the indexer: %w", err)
 	}
 	for _, e := range events {
@@ -53,43 +53,6 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 		}
 	}
 	return last, nil
-}
-
-// insertStep is how many rows one statement inserts at most: engines limit arguments, and
-// SQLite looks for the name of each among all of them.
-const insertStep = 50
-
-// insertAll inserts n rows into a table, which is named with its columns.
-func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row func(i int) []any) error {
-	for from := 0; from < n; from += insertStep {
-		text := append([]byte("INSERT INTO "+into), " VALUES "...)
-		var args []any
-		for i := from; i < min(from+insertStep, n); i++ {
-			before := len(args)
-			args = append(args, row(i)...)
-			for at := before; at < len(args); at++ {
-				text = append(text, separator(at, before)...)
-				text = strconv.AppendInt(text, int64(at+1), 10)
-			}
-			text = append(text, ')')
-		}
-		if _, err := tx.ExecContext(ctx, string(text), args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// separator is what stands before an argument of a list of rows, of which one begins at
-// first.
-func separator(at, first int) string {
-	switch at {
-	case 0:
-		return "($"
-	case first:
-		return ", ($"
-	}
-	return ", $"
 }
 
 // FirstEvent implements filestore.Records. The newest event of a namespace is never erased.
@@ -160,13 +123,23 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int
 	if d == (delta{}) && quota <= 0 {
 		return nil
 	}
-	args := []any{ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes}
+	sum := []int64{d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes}
 	if quota <= 0 {
-		_, err := tx.ExecContext(ctx, countUsage, args...)
-		return err
+		return sqldb.Gather(ctx, tx, sqldb.Gathered{
+			Table: "filestore_usage", Row: ns, Sum: sum,
+			Join: func(sum, more []int64) {
+				for i := range sum {
+					sum[i] += more[i]
+				}
+			},
+			Write: func(ctx context.Context, tx sqldb.Querier, sum []int64) error {
+				_, err := tx.ExecContext(ctx, countUsage, usageArgs(ns, sum)...)
+				return err
+			},
+		})
 	}
 	var bytes, versions int64
-	err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes, versions`, args...).Scan(&bytes, &versions)
+	err := tx.QueryRowContext(ctx, countUsage+` RETURNING version_bytes, versions`, usageArgs(ns, sum)...).Scan(&bytes, &versions)
 	switch {
 	case err == nil && bytes > quota:
 		return quotaError(quota)
@@ -174,6 +147,14 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string, quota int
 		return versionsError(quota)
 	}
 	return err
+}
+
+func usageArgs(ns string, sum []int64) []any {
+	args := []any{ns}
+	for _, n := range sum {
+		args = append(args, n)
+	}
+	return args
 }
 
 // HasFiles reports whether a namespace has files, in the trash too, as q sees it.

@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/bulk"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/marks"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
@@ -372,7 +373,7 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 		events[i].Before = ""
 		d.files, d.bytes, d.versions, d.versionBytes = d.files+1, d.bytes+f.Size, d.versions+1, d.versionBytes+f.Size
 	}
-	err := insertAll(ctx, tx, `filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)`,
+	err := bulk.Insert(ctx, tx, `filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)`,
 		len(files), func(i int) []any {
 			f := files[i]
 			return []any{
@@ -383,7 +384,7 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	if err != nil {
 		return 0, fmt.Errorf("copy files: %w", err)
 	}
-	err = insertAll(ctx, tx, `filestore_versions (file_id, version, blob_id, cid, hash, size, mime, created_ms, invoker, actor)`, len(files), func(i int) []any {
+	err = bulk.Insert(ctx, tx, `filestore_versions (file_id, version, blob_id, cid, hash, size, mime, created_ms, invoker, actor)`, len(files), func(i int) []any {
 		f := files[i]
 		return []any{f.ID, f.Version, f.Blob, f.CID, f.Hash, f.Size, f.MimeType, sqldb.MS(c.Now), c.By.Invoker, c.By.Actor}
 	})

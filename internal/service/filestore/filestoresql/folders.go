@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/bulk"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/marks"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 	"github.com/castalia-org/castalia/internal/service/filestore/folder"
@@ -128,7 +129,7 @@ func makeFolders(ctx context.Context, tx sqldb.Querier, ns string, fresh []folde
 }
 
 func insertFolders(ctx context.Context, tx sqldb.Querier, ns string, made []folder.Folder) error {
-	err := insertAll(ctx, tx, "filestore_folders (ns, path, hidden, id, created_ms)", len(made), func(i int) []any {
+	err := bulk.Insert(ctx, tx, "filestore_folders (ns, path, hidden, id, created_ms)", len(made), func(i int) []any {
 		f := made[i]
 		return []any{ns, f.Path, flag(vfspath.IsHidden(f.Path)), f.ID, sqldb.MS(f.Created)}
 	})
@@ -179,9 +180,9 @@ func (s *Store) mustSubtree(ctx context.Context, tx sqldb.Querier, scope filesto
 
 // dropFolders forgets folders that were made.
 func dropFolders(ctx context.Context, tx sqldb.Querier, ns string, made []folder.Folder) error {
-	for from := 0; from < len(made); from += insertStep {
+	for from := 0; from < len(made); from += bulk.Step {
 		var ids []string
-		for _, f := range made[from:min(from+insertStep, len(made))] {
+		for _, f := range made[from:min(from+bulk.Step, len(made))] {
 			ids = append(ids, f.ID)
 		}
 		q := scoped.New("DELETE FROM filestore_folders WHERE ").Add("ns = ?", ns)
@@ -220,9 +221,9 @@ func (s *Store) trashSubtree(ctx context.Context, tx sqldb.Querier, c filestore.
 	}
 	var d delta
 	events := make([]filestore.Event, 0, len(t.files))
-	for from := 0; from < len(t.files); from += insertStep {
+	for from := 0; from < len(t.files); from += bulk.Step {
 		var ids []string
-		for _, f := range t.files[from:min(from+insertStep, len(t.files))] {
+		for _, f := range t.files[from:min(from+bulk.Step, len(t.files))] {
 			ids = append(ids, f.ID)
 			d.files, d.bytes, d.trashFiles, d.trashBytes = d.files-1, d.bytes-f.Size, d.trashFiles+1, d.trashBytes+f.Size
 			events = append(events, eventOf(c, f, filestore.OpTrash, ""))

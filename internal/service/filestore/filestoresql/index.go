@@ -3,6 +3,7 @@ package filestoresql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -11,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelfsql"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/bulk"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql/scoped"
 )
 
@@ -32,6 +34,16 @@ func (s *Store) IndexBehind(ctx context.Context, after string, limit int) ([]fil
 // transaction of that change, it is there if and only if the change is.
 const putUnread = `INSERT INTO filestore_unread (ns, last) VALUES ($1, $2)
 	ON CONFLICT (ns) DO UPDATE SET last = CASE WHEN filestore_unread.last < excluded.last THEN excluded.last ELSE filestore_unread.last END`
+
+func tellIndexer(ctx context.Context, tx sqldb.Querier, ns string, last int64) error {
+	return sqldb.Gather(ctx, tx, sqldb.Gathered{
+		Table: "filestore_unread", Row: ns, Sum: []int64{last}, // the newest
+		Write: func(ctx context.Context, tx sqldb.Querier, newest []int64) error {
+			_, err := tx.ExecContext(ctx, putUnread, ns, newest[0])
+			return err
+		},
+	})
+}
 
 // IndexRead implements filestore.Index. It compares what it deletes: a change that is
 // being committed holds the row, and leaves a greater number in it.
@@ -86,60 +98,80 @@ func (s *Store) SaveIndex(ctx context.Context, at filestore.IndexCursor, to int6
 		if err := affectedOne(r, err, fault.New(fault.Conflict, "the index moved on")); err != nil {
 			return err
 		}
-		lost := time.Time{}
-		for _, id := range gone {
-			n, err := dropIndexed(ctx, tx, id)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				lost = now
-			}
-		}
-		for _, f := range files {
-			n, err := saveIndexed(ctx, tx, at.Namespace, f)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				lost = now
-			}
+		lost, err := saveIndexed(ctx, tx, at.Namespace, files, gone)
+		if err != nil {
+			return err
 		}
 		if segment != nil {
 			if err := textTables(s.db).Add(ctx, tx, *segment); err != nil {
 				return fmt.Errorf("save segment: %w", err)
 			}
 		}
-		return textTables(s.db).Touch(ctx, tx, at.Namespace, lost)
+		when := time.Time{}
+		if lost {
+			when = now
+		}
+		return textTables(s.db).Touch(ctx, tx, at.Namespace, when)
 	})
 }
 
-// dropIndexed takes a file out of the index, and returns how many documents nobody
-// may find any more.
-func dropIndexed(ctx context.Context, tx sqldb.Querier, fileID string) (int64, error) {
-	r, err := tx.ExecContext(ctx, `DELETE FROM filestore_text_live WHERE file_id = $1`, fileID)
-	if err != nil {
-		return 0, fmt.Errorf("drop file from index: %w", err)
+// saveIndexed notes the documents of files, unless they were purged or trashed meanwhile: a
+// purge must not be undone by a slow indexer. It reports whether there are documents that
+// nobody may find any more.
+func saveIndexed(ctx context.Context, tx sqldb.Querier, ns string, files []filestore.Indexed,
+	gone []string,
+) (lost bool, err error) {
+	for part := range bulk.Pieces(gone) {
+		n, err := dropIndexed(ctx, tx, part...)
+		if err != nil {
+			return false, err
+		}
+		lost = lost || n > 0
 	}
-	return r.RowsAffected()
-}
-
-// saveIndexed notes a file's document, unless the file was purged or trashed
-// meanwhile: a purge must not be undone by a slow indexer.
-func saveIndexed(ctx context.Context, tx sqldb.Querier, ns string, f filestore.Indexed) (lost int64, err error) {
-	if lost, err = dropIndexed(ctx, tx, f.FileID); err != nil {
-		return 0, err
-	}
-	var there int
-	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM filestore_files WHERE id = $1 AND trashed_ms = 0`, f.FileID).Scan(&there)
-	if err != nil || there == 0 {
-		return 1, err // its document is in the segment, and nobody may find it
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO filestore_text_live (file_id, ns, seq, path, version) VALUES ($1, $2, $3, $4, $5)`, f.FileID, ns, f.Seq, f.Path, f.Version)
-	if err != nil {
-		return 0, fmt.Errorf("save index: %w", err)
+	for part := range bulk.Pieces(files) {
+		ids := make([]string, len(part))
+		for i, f := range part {
+			ids[i] = f.FileID
+		}
+		n, err := dropIndexed(ctx, tx, ids...)
+		if err != nil {
+			return false, err
+		}
+		lost = lost || n > 0
+		q := scoped.New("SELECT id FROM filestore_files WHERE trashed_ms = 0")
+		q.In("id", ids)
+		there, err := sqldb.Strings(ctx, tx, q.Text(), q.Args...)
+		if err != nil {
+			return false, fmt.Errorf("look for indexed files: %w", err)
+		}
+		if len(there) < len(part) {
+			lost = true // their documents are in the segment
+			part = slices.DeleteFunc(slices.Clone(part), func(f filestore.Indexed) bool {
+				return !slices.Contains(there, f.FileID)
+			})
+		}
+		for part := range bulk.Pieces(part) {
+			err := bulk.Insert(ctx, tx, "filestore_text_live (file_id, ns, seq, path, version)", len(part), func(i int) []any {
+				return []any{part[i].FileID, ns, part[i].Seq, part[i].Path, part[i].Version}
+			})
+			if err != nil {
+				return false, fmt.Errorf("save index: %w", err)
+			}
+		}
 	}
 	return lost, nil
+}
+
+// dropIndexed takes files out of the index, and returns how many documents nobody may find
+// any more.
+func dropIndexed(ctx context.Context, tx sqldb.Querier, ids ...string) (int64, error) {
+	q := scoped.New("DELETE FROM filestore_text_live WHERE 1 = 1")
+	q.In("file_id", ids)
+	r, err := tx.ExecContext(ctx, q.Text(), q.Args...)
+	if err != nil {
+		return 0, fmt.Errorf("drop files from index: %w", err)
+	}
+	return r.RowsAffected()
 }
 
 // indexRow makes the row of an index, unless it is there.

@@ -20,7 +20,7 @@ import (
 const (
 	// The indexer reads the feed of indexPage namespaces in slices.
 	indexPage  = 64
-	indexSlice = 64
+	indexSlice = 256
 	// sliceText ends a slice early: bytes of text.
 	sliceText  = 8 << 20
 	indexPause = time.Second
@@ -45,8 +45,9 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 }
 
 // IndexOnce reads one slice of every namespace that has changes, and reports
-// whether there may be more. What cannot be read for now keeps its place; it
-// does not hold up the other namespaces.
+// whether it left some. What cannot be read for now keeps its place; it
+// does not hold up the other namespaces. Changes that come meanwhile wait for
+// the next time: read one by one, each would have a segment of its own.
 func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 	behind, err := shelf.NextTurn(ctx, &s.indexing, indexPage, func(c filestore.IndexCursor) string {
 		return c.Namespace
@@ -54,13 +55,16 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("find changes to index: %w", err)
 	}
+	more = len(behind) == indexPage
 	outrun, err := shelf.Each(ctx, behind, func(ctx context.Context, at filestore.IndexCursor) error {
-		if err := s.readSlice(ctx, at); err != nil {
+		left, err := s.readSlice(ctx, at)
+		if err != nil {
 			return fmt.Errorf("index changes of %s: %w", at.Namespace, err)
 		}
+		more = more || left
 		return nil
 	})
-	return len(behind) > 0 && !outrun && ctx.Err() == nil, err
+	return more && !outrun && ctx.Err() == nil, err
 }
 
 // PatrolOnce goes on with a slow round over all namespaces, for changes of which nobody
@@ -74,19 +78,20 @@ func (s *Service) PatrolOnce(ctx context.Context) error {
 	return nil
 }
 
-// readSlice reads a few changes and stores what the files say now as a segment.
-func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error {
+// readSlice reads a few changes, stores what the files say now as a segment, and reports
+// whether it left some.
+func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) (left bool, err error) {
 	scope := filestore.Scope{Namespace: at.Namespace, Areas: []vfspath.Area{vfspath.Whole()}}
 	events, newest, err := s.store.Events(ctx, scope, at.Seq, indexSlice)
 	if err != nil {
-		return err
+		return false, err
 	}
 	to := newest
 	if len(events) == indexSlice {
 		to = events[len(events)-1].Seq
 	}
 	if to <= at.Seq {
-		return s.store.IndexRead(ctx, at) // whoever read it died before that, or it is being read
+		return false, s.store.IndexRead(ctx, at) // whoever read it died before that, or it is being read
 	}
 	b := textindex.NewBuilder(at.Namespace)
 	var files []filestore.Indexed
@@ -107,23 +112,23 @@ func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := s.addFile(ctx, b, r, e.Seq); err != nil {
-			return err
+			return false, err
 		}
 		f := r.File
 		files = append(files, filestore.Indexed{FileID: f.ID, Seq: e.Seq, Path: f.Path, Version: f.Version})
 	}
 	segment, err := s.storeSegment(ctx, at.Namespace, b)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := s.store.SaveIndex(ctx, at, to, files, gone, segment, s.files.Now()); err != nil || to < newest {
-		return err
+		return to < newest, err
 	}
 	// Not in that transaction, which whoever writes to the namespace would defeat.
-	return s.store.IndexRead(ctx, filestore.IndexCursor{Namespace: at.Namespace, Seq: to})
+	return false, s.store.IndexRead(ctx, filestore.IndexCursor{Namespace: at.Namespace, Seq: to})
 }
 
 // storeSegment stores what a builder has; nil when it has nothing.

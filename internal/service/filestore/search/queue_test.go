@@ -69,6 +69,36 @@ func TestOnlyWhatChangedIsQueued(t *testing.T) {
 	})
 }
 
+// What comes while the index reads waits for the next time, so that files which come one
+// after the other do not have a segment each; what it left of a namespace does not wait.
+func TestTheIndexSaysWhatItLeft(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		once := func(want bool) {
+			t.Helper()
+			if more, err := w.Find.IndexOnce(t.Context()); err != nil || more != want {
+				t.Errorf("there is more: %v, want %v (%v)", more, want, err)
+			}
+		}
+		once(false)
+		for i := range 300 {
+			w.MustPut(t, "did:key:zA", fmt.Sprintf("/%d.txt", i), fmt.Sprintf("apples number%d\n", i))
+		}
+		w.MustPut(t, "did:key:zB", "/0.txt", "apples\n")
+		once(true)
+		once(false)
+		for _, i := range []int{0, 255, 256, 299} {
+			got := found(t, w.Find, filestore.Owner("did:key:zA"), fmt.Sprintf("number%d", i))
+			if name := fmt.Sprintf("/%d.txt", i); len(got) == 0 || got[0] != name {
+				t.Errorf("%s is not found first: %q", name, got)
+			}
+		}
+		if got := unread(t, w.Store); len(got) != 0 {
+			t.Errorf("queued are %q", got)
+		}
+	})
+}
+
 // An indexer that died between what it saved and the queue leaves a row without work, and
 // a node of the release before leaves work without a row.
 func TestTheQueueIsHealed(t *testing.T) {

@@ -78,7 +78,9 @@ func (s *Store) TellLeft(ctx context.Context, limit int, now time.Time) (told in
 		return 0, fmt.Errorf("look for answers that were left: %w", err)
 	}
 	for _, id := range left {
+		var did int
 		err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+			did = 0
 			res, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET phone = (SELECT a.phone FROM ussd_accounts a WHERE a.id = ussd_questions.account)
 				WHERE id = $1 AND state = 1 AND phone = '' AND EXISTS (SELECT 1 FROM ussd_accounts a WHERE a.id = ussd_questions.account)`, id)
 			if err != nil {
@@ -87,12 +89,13 @@ func (s *Store) TellLeft(ctx context.Context, limit int, now time.Time) (told in
 			if n, err := res.RowsAffected(); err != nil || n == 0 {
 				return err // read, or told of, a moment ago
 			}
-			told++
+			did = 1
 			return s.tellAnswer(ctx, tx, id, ussdquestion.Answered, now)
 		})
 		if err != nil {
 			return told, err
 		}
+		told += did
 	}
 	return told, nil
 }

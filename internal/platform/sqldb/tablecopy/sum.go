@@ -1,4 +1,4 @@
-package sqldb
+package tablecopy
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
 // Sum is a fingerprint of everything that Export hands out.
@@ -15,12 +17,12 @@ type Sum struct {
 	Hash string
 }
 
-// Sum reads every row. Two places with the same sum hold the same records.
-func (db *DB) Sum(ctx context.Context) (Sum, error) {
+// SumOf reads every row. Two places with the same sum hold the same records.
+func SumOf(ctx context.Context, db *sqldb.DB) (Sum, error) {
 	var out Sum
 	var total [sha256.Size]byte
 	last := ""
-	err := db.Export(ctx, func(table string, piece []byte) error {
+	err := Export(ctx, db, func(table string, piece []byte) error {
 		if table != last {
 			out.Tables++
 			last = table

@@ -1,4 +1,6 @@
-package sqldb
+// Package tablecopy copies the tables of a database to another one, on either engine, and
+// tells whether two have the same records.
+package tablecopy
 
 import (
 	"bytes"
@@ -10,6 +12,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
 // exportChunk is about how large a piece of an exported table gets.
@@ -25,14 +29,14 @@ func passing(table string) bool {
 // pieces that Import takes on either engine. A piece is lines of JSON: the
 // names of the columns, then one array for each row, in which bytes are
 // {"b":"base64"} and truths are 1 and 0. It may run beside live nodes.
-func (db *DB) Export(ctx context.Context, emit func(table string, piece []byte) error) error {
-	return db.Snapshot(ctx, func(ctx context.Context, tx Querier) error {
-		tables, err := db.tables(ctx, tx)
+func Export(ctx context.Context, db *sqldb.DB, emit func(table string, piece []byte) error) error {
+	return db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		all, err := list(ctx, db, tx)
 		if err != nil {
 			return err
 		}
-		for _, table := range tables {
-			if err := db.exportTable(ctx, tx, table, emit); err != nil {
+		for _, table := range all {
+			if err := exportTable(ctx, db, tx, table, emit); err != nil {
 				return fmt.Errorf("export table %s: %w", table, err)
 			}
 		}
@@ -40,14 +44,14 @@ func (db *DB) Export(ctx context.Context, emit func(table string, piece []byte) 
 	})
 }
 
-// tables lists what is exported, by name.
-func (db *DB) tables(ctx context.Context, tx Querier) ([]string, error) {
+// list lists what is exported, by name.
+func list(ctx context.Context, db *sqldb.DB, tx sqldb.Querier) ([]string, error) {
 	query := `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`
-	if db.dialect == Postgres {
+	if db.Dialect() == sqldb.Postgres {
 		query = `SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 			WHERE c.relkind = 'r' AND n.nspname = current_schema() ORDER BY c.relname COLLATE "C"`
 	}
-	names, err := column(ctx, tx, query)
+	names, err := sqldb.Strings(ctx, tx, query)
 	if err != nil {
 		return nil, fmt.Errorf("list tables: %w", err)
 	}
@@ -64,9 +68,11 @@ var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
 // kinds returns the columns of a table, in order, and what they hold: int,
 // real, bool, text or blob.
-func (db *DB) kinds(ctx context.Context, tx Querier, table string) (names []string, kind map[string]string, err error) {
+func kinds(ctx context.Context, db *sqldb.DB, tx sqldb.Querier,
+	table string,
+) (names []string, kind map[string]string, err error) {
 	query := `SELECT name, lower(type) FROM pragma_table_info($1) ORDER BY cid`
-	if db.dialect == Postgres {
+	if db.Dialect() == sqldb.Postgres {
 		query = `SELECT column_name, data_type FROM information_schema.columns
 			WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`
 	}
@@ -110,11 +116,13 @@ type exportedBytes struct {
 	B string `json:"b"`
 }
 
-func (db *DB) exportTable(ctx context.Context, tx Querier, table string, emit func(string, []byte) error) (err error) {
+func exportTable(ctx context.Context, db *sqldb.DB, tx sqldb.Querier, table string,
+	emit func(string, []byte) error,
+) (err error) {
 	if !plainName.MatchString(table) {
 		return errors.New("odd name")
 	}
-	names, _, err := db.kinds(ctx, tx, table)
+	names, _, err := kinds(ctx, db, tx, table)
 	if err != nil {
 		return err
 	}
@@ -167,13 +175,13 @@ func (db *DB) exportTable(ctx context.Context, tx Querier, table string, emit fu
 
 // Import stores a piece that Export handed out. The tables must be there and
 // have the same columns; the rows must not.
-func (db *DB) Import(ctx context.Context, table string, piece []byte) error {
+func Import(ctx context.Context, db *sqldb.DB, table string, piece []byte) error {
 	if !plainName.MatchString(table) || passing(table) {
 		return fmt.Errorf("import table %q: not one that travels", table)
 	}
-	insert, rows, err := db.unpack(ctx, table, piece)
+	insert, rows, err := unpack(ctx, db, table, piece)
 	if err == nil {
-		err = db.Write(ctx, func(ctx context.Context, tx Querier) error {
+		err = db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 			for _, row := range rows {
 				if _, err := tx.ExecContext(ctx, insert, row...); err != nil {
 					return err
@@ -190,8 +198,10 @@ func (db *DB) Import(ctx context.Context, table string, piece []byte) error {
 
 // unpack reads a piece: the statement that stores a row of it, and the rows. It
 // is done before the transaction, which must not wait for it.
-func (db *DB) unpack(ctx context.Context, table string, piece []byte) (insert string, rows [][]any, err error) {
-	_, kind, err := db.kinds(ctx, db.readers, table)
+func unpack(ctx context.Context, db *sqldb.DB, table string,
+	piece []byte,
+) (insert string, rows [][]any, err error) {
+	_, kind, err := kinds(ctx, db, db.Read(), table)
 	if err != nil {
 		return "", nil, err
 	}
@@ -266,12 +276,12 @@ func travel(value any, kind string) (any, error) {
 }
 
 // Empty reports whether no table that travels has a row.
-func (db *DB) Empty(ctx context.Context) (bool, error) {
-	tables, err := db.tables(ctx, db.Read())
+func Empty(ctx context.Context, db *sqldb.DB) (bool, error) {
+	all, err := list(ctx, db, db.Read())
 	if err != nil {
 		return false, err
 	}
-	for _, table := range tables {
+	for _, table := range all {
 		var n int
 		if err := db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS one`).Scan(&n); err != nil {
 			return false, fmt.Errorf("look into table %s: %w", table, err)
