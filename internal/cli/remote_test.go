@@ -104,7 +104,7 @@ func TestPeopleAndPluginsOfAServerAreKeptFromElsewhere(t *testing.T) {
 		says string
 		args []string
 	}{
-		{1, "does not take you for an operator", []string{"members", "list", "--key", otherSigner(t, dir), "--server", at}},
+		{1, "not signed in as an operator", []string{"members", "list", "--key", otherSigner(t, dir), "--server", at}},
 		{0, ann + ": added", asked("members", "add", "--note", "treasurer", ann)},
 		{0, ann + ": is a member already", asked("members", "add", ann)},
 		{0, "treasurer", asked("members", "list")},
@@ -137,7 +137,7 @@ func TestPeopleAndPluginsOfAServerAreKeptFromElsewhere(t *testing.T) {
 
 		{0, "Nothing was asked.", asked("usage")},
 		{0, "Nothing was asked.", asked("usage", "--spenders")},
-		{1, "does not take you for an operator", []string{"usage", "--token", "wrong", "--server", at}},
+		{1, "not signed in as an operator", []string{"usage", "--token", "wrong", "--server", at}},
 	} {
 		out, errs, code := run(t, nil, step.args...)
 		if code != step.code || !strings.Contains(out+errs, step.says) {

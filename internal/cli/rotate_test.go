@@ -24,7 +24,7 @@ func TestRotatedKeysAreTakenAndUnknownOnesRefused(t *testing.T) {
 			if out, errs, code := rotate(name + "=" + first); code != 0 || !strings.Contains(out, "0 re-encrypted") {
 				t.Fatalf("%d %s %s", code, out, errs)
 			}
-			if _, errs, code := rotate(name + "=" + second); code != 1 || !strings.Contains(errs, name+": another key") {
+			if _, errs, code := rotate(name + "=" + second); code != 1 || !strings.Contains(errs, name+": not the key") {
 				t.Errorf("a foreign key: %d %s", code, errs)
 			}
 			// Nodes that know the new key only as another one go on meanwhile.

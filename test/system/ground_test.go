@@ -191,7 +191,7 @@ func TestAFleetNodeWithAnotherKeyRefusesToStart(t *testing.T) {
 	w := system.Start(t, system.Fleet)
 	env := append([]string{}, w.Env...)
 	text, code := system.Run(t, append(env, "FILES_MASTER_KEY="+system.Key(9)), "serve", "--port", "0")
-	if code != 1 || !strings.Contains(text, "FILES_MASTER_KEY: another key") {
+	if code != 1 || !strings.Contains(text, "FILES_MASTER_KEY: not the key") {
 		t.Errorf("exit %d: %s", code, text)
 	}
 	text, code = system.Run(t, append(env, "ORACLE_KEY="), "serve", "--port", "0")
