@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/app/probe"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -94,9 +94,6 @@ func (a *App) waitingServer() (http.Handler, error) {
 	if err := server.Mount(a.docs(server)); err != nil {
 		return nil, err
 	}
-	refuse := func(http.ResponseWriter, *http.Request) error {
-		return fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
-	}
 	if a.serves("ussd") {
 		if err := server.Mount(ussdhttp.Away(a.gatewayDeps())); err != nil {
 			return nil, err
@@ -105,11 +102,5 @@ func (a *App) waitingServer() (http.Handler, error) {
 	if err := server.Mount(a.probed().Surface()); err != nil {
 		return nil, err
 	}
-	return server, server.Mount(httpserver.Surface{
-		Name: "waiting", CORS: a.openCORS(),
-		Dynamic: &httpserver.Dynamic{
-			Claims: func(string) bool { return true },
-			Route:  httpserver.Route{Method: http.MethodGet, Pattern: "(waiting)", Auth: httpserver.Public, Summary: "Not yet", Handler: refuse},
-		},
-	})
+	return server, server.Mount(probe.Waiting(a.openCORS()))
 }
