@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // staleLease is how long a lease that ended is remembered: longer than any
@@ -51,7 +52,7 @@ func (a *App) build(ctx context.Context) error {
 			profile.Surface(a.opt.Settings.Server.Profiling), console.Surface(a.getFeatures), pages,
 		},
 		workers: map[string]func(context.Context) error{
-			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
+			"limits": func(ctx context.Context) error { return ratelimit.Exchange(ctx, a.res.node, a.res.bus, a.limits.all()) },
 			"pulse":  a.pulse.Run,
 			"upkeep": a.tidyHourly,
 		},

@@ -1,14 +1,9 @@
 package app
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
@@ -32,10 +27,6 @@ type limits struct {
 	// revocations counts all new revocations.
 	revocations *ratelimit.Limiter
 }
-
-// shareInterval bounds how far a fleet can overshoot a limit: by what each
-// node lets through between two exchanges.
-const shareInterval = 250 * time.Millisecond
 
 func newLimits(s config.Server, id config.Identity, gateways config.Networks) limits {
 	limit := func(name string, perMinute int) *ratelimit.Limiter {
@@ -64,38 +55,3 @@ func (l limits) all() []*ratelimit.Limiter {
 
 // measure shows operators what was refused.
 func (l limits) measure(m *telemetry.Metrics) { ratelimit.Measure(m, l.verify, l.all()...) }
-
-// share exchanges counts with the other nodes until ctx ends. Without the bus
-// each node enforces alone.
-func (l limits) share(ctx context.Context, node string, hints bus.Bus) error {
-	var running sync.WaitGroup
-	defer running.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for _, limiter := range l.all() {
-		if limiter == nil {
-			continue
-		}
-		subject := "limits." + limiter.Name()
-		sub, err := hints.Subscribe(subject, func(m bus.Message) {
-			if counts, err := ratelimit.ParseCounts(m.Data); err == nil && counts.Node != node {
-				limiter.Merge(counts)
-			}
-		})
-		if err != nil {
-			return fmt.Errorf("hear other nodes' counts: %w", err)
-		}
-		defer func() { _ = sub.Unsubscribe() }()
-		running.Go(func() {
-			limiter.Share(ctx, node, shareInterval, func(ctx context.Context, c ratelimit.Counts) error {
-				data, err := c.AppendBinary(nil)
-				if err != nil {
-					return err
-				}
-				return hints.Publish(ctx, subject, data)
-			})
-		})
-	}
-	<-ctx.Done()
-	return nil
-}
