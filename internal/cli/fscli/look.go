@@ -174,7 +174,7 @@ func searchFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 			return err
 		}
 		if found.Behind > 0 {
-			_, _ = fmt.Fprintf(s.Err, "%d changes are not in the index yet\n", found.Behind)
+			_, _ = fmt.Fprintf(s.Err, "not in the index yet: %d of the newest changes\n", found.Behind)
 		}
 		if *asJSON {
 			return printJSON(s, found.Hits...)
