@@ -9,6 +9,7 @@ const views = [
   "menu",
   "menu/edit",
   "accounts",
+  "telephone",
   "nodes",
   "people",
   "knowledge",

@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from "react";
+import { lazy, Suspense, useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import { ago } from "../../shell/format";
@@ -6,9 +6,13 @@ import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
-import { say } from "../../words";
+import { loadWords, say } from "../../words";
 import { ask, useLook } from "./api";
 import { KeyRequestsCard } from "./KeyRequestsCard";
+
+const AccountsCard = lazy(
+  async () => (await Promise.all([import("./phones/AccountsCard"), loadWords("phones")]))[0],
+);
 
 interface Lock {
   account: string;
@@ -22,7 +26,7 @@ interface Lock {
 
 const locksPath = "/operator/ussd/locks";
 
-/** Accounts and telephones that wrong PINs locked, and how to open them again. */
+/** Accounts, those that wrong PINs locked and how to open them again, and who asks for a new key. */
 export function AccountsView() {
   const { data, error } = useLook<{ locks: Lock[] }>(locksPath);
   const session = useSession();
@@ -47,6 +51,9 @@ export function AccountsView() {
   }
   return (
     <div className="stack">
+      <Suspense fallback={<Skeleton lines={4} label={say("operator.asking")} />}>
+        <AccountsCard />
+      </Suspense>
       {(refusal || opened) && (
         <p role="status" className={refusal ? "notice bad" : "notice good"}>
           {refusal || say("operator.canTryAgain", { name: opened })}

@@ -40,6 +40,10 @@ const OwingView = lazy(
   async () => (await Promise.all([import("./owing/OwingView"), loadWords("owing")]))[0],
 );
 
+const PhonesView = lazy(
+  async () => (await Promise.all([import("./phones/PhonesView"), loadWords("phones")]))[0],
+);
+
 const RetentionView = lazy(
   async () => (await Promise.all([import("./RetentionView"), loadWords("titles")]))[0],
 );
@@ -88,6 +92,12 @@ const views: View[] = [
       ),
   },
   { path: "accounts", title: "operator.accounts", service: "ussd", page: () => <AccountsView /> },
+  {
+    path: "telephone",
+    title: "operator.telephoneUse",
+    service: "ussd",
+    page: () => <Loaded page={PhonesView} />,
+  },
   { path: "nodes", title: "operator.nodes", service: "query", page: () => <QueryView /> },
   {
     path: "knowledge",

@@ -1,8 +1,12 @@
 import { useState, type FormEvent } from "react";
 import { say } from "../../words";
 
-/** Finds somebody by how their DID or their note begins. */
-export function SearchForm(props: { label: string; onSearch: (words: string) => void }) {
+/** Finds somebody, usually by how their DID or their note begins. */
+export function SearchForm(props: {
+  label: string;
+  example?: string;
+  onSearch: (words: string) => void;
+}) {
   const [typed, setTyped] = useState("");
   function find(event: FormEvent) {
     event.preventDefault();
@@ -16,7 +20,7 @@ export function SearchForm(props: { label: string; onSearch: (words: string) => 
           type="search"
           autoComplete="off"
           maxLength={200}
-          placeholder={say("operator.personSearchExample")}
+          placeholder={props.example ?? say("operator.personSearchExample")}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
