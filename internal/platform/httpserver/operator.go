@@ -111,10 +111,18 @@ func (g *operatorGuard) admit(r *http.Request, client netip.Addr, route *Route) 
 	if err != nil {
 		return OperatorIdentity{}, err
 	}
-	if least := route.LeastRole(); who.Role < least {
-		return OperatorIdentity{}, fault.Newf(fault.Forbidden, "You are %s here; this needs the role %s", withArticle(who.Role), least).WithCode("role_too_low")
+	if err := who.AtLeast(route.LeastRole()); err != nil {
+		return OperatorIdentity{}, err
 	}
 	return who, nil
+}
+
+// AtLeast refuses whoever has less than a role.
+func (o OperatorIdentity) AtLeast(least Role) error {
+	if o.Role < least {
+		return fault.Newf(fault.Forbidden, "You are %s here; this needs the role %s", withArticle(o.Role), least).WithCode("role_too_low")
+	}
+	return nil
 }
 
 func withArticle(r Role) string {

@@ -83,3 +83,32 @@ func TestOperatorsReadForms(t *testing.T) {
 		}
 	}
 }
+
+// TestViewersSeeNoNumbers: whoever may only look gets an export with numbers masked, and no other.
+func TestViewersSeeNoNumbers(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[httpserver.Role]int{
+		httpserver.Viewer: http.StatusForbidden, httpserver.Changer: http.StatusOK,
+	} {
+		server, err := httpserver.New(httpserver.Config{
+			SignedOperator: func(*http.Request) (httpserver.OperatorIdentity, error) {
+				return httpserver.OperatorIdentity{Name: "did:key:zSomebody", Role: role}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Mount(ussdformhttp.Surface(&shelf{})); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]int{"/harvest/csv": http.StatusOK, "/harvest/csv?numbers=true": want} {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, "/operator/ussd/forms"+path, nil)
+			r.Header.Set("Authorization", "Bearer signed")
+			server.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s as %s: %d %s", path, role, w.Code, w.Body)
+			}
+		}
+	}
+}

@@ -97,11 +97,17 @@ export function AddressCard({ mayChange }: { mayChange: boolean }) {
             <form className="stack" onSubmit={keep}>
               <label>
                 {say("choices.addressUrl")}
-                <input type="url" maxLength={500} placeholder={exampleUrl} {...field("url")} />
+                <input
+                  type="url"
+                  maxLength={500}
+                  translate="no"
+                  placeholder={exampleUrl}
+                  {...field("url")}
+                />
               </label>
               <label>
                 {say("choices.addressNames")}
-                <input maxLength={4000} placeholder={example} {...field("names")} />
+                <input maxLength={4000} translate="no" placeholder={example} {...field("names")} />
               </label>
               <p className="soft small">{say("choices.addressNamesHint")}</p>
               <p className="row">
