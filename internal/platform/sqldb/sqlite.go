@@ -99,7 +99,7 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 		q.Set("_synchronous", "FULL") // acknowledged means durable
 		q.Add("_pragma", "journal_size_limit(67108864)")
 		q.Add("_pragma", "cache_size(-16384)")
-		fold := 4000 // pages, 16 MB: most pages of a smaller log are in it more than once
+		fold := 1000 // pages, 4 MB: a larger log takes the room that a full disk keeps for deletes
 		if db.opt.KeepLog {
 			fold = 0 // Log.Fold does it
 		}
