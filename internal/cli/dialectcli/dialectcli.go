@@ -81,11 +81,11 @@ const (
 )
 
 func runRecord(ctx context.Context, args []string, s shell.IO) error {
-	fs := shell.NewFlags("ussd record", s)
-	listen := fs.String("listen", "127.0.0.1:3999", "`ADDRESS` where the gateway calls")
-	out := fs.String("out", "", "`FILE` for the recording; without it requests are only shown")
-	file := fs.String("dialect", "", "`FILE` of the dialect to answer in; without it CON and a text")
-	if err := shell.ParseFlags(fs, args); err != nil {
+	flags := shell.NewFlags("ussd record", s)
+	listen := flags.String("listen", "127.0.0.1:3999", "`ADDRESS` where the gateway calls")
+	out := flags.String("out", "", "`FILE` for the recording; without it requests are only shown")
+	file := flags.String("dialect", "", "`FILE` of the dialect to answer in; without it CON and a text")
+	if err := shell.ParseFlags(flags, args); err != nil {
 		return err
 	}
 	r := recorder{mask: newMask(), out: io.Discard, show: s.Out}
@@ -211,10 +211,10 @@ func fileOrShipped(name string) (*ussddialect.Dialect, error) {
 }
 
 func runReplay(ctx context.Context, args []string, s shell.IO) error {
-	fs := shell.NewFlags("ussd replay", s)
-	file := fs.String("dialect", "", "`FILE` of the dialect that reads the recording, or the name of a shipped one")
-	server := fs.String("server", "", "`URL` of a server that has the dialect, to send the recording to")
-	rest, err := shell.ParseMixed(fs, args)
+	flags := shell.NewFlags("ussd replay", s)
+	file := flags.String("dialect", "", "`FILE` of the dialect that reads the recording, or the name of a shipped one")
+	server := flags.String("server", "", "`URL` of a server that has the dialect, to send the recording to")
+	rest, err := shell.ParseMixed(flags, args)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (h *handle) settled(ctx context.Context, query string) error {
 	if err := h.check(ctx); err != nil || h.shared == nil {
 		return err
 	}
-	return h.shared.before(h.q, query)
+	return h.shared.before(h.q, query) //nolint:contextcheck // what is shared by functions does not end with one
 }
 
 func (h *handle) context(ctx context.Context) context.Context {

@@ -26,7 +26,7 @@ func (s *Service) RunFollower(ctx context.Context) error {
 		clock.Look()
 		more, err := s.FollowOnce(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to stop
+			return nil // it was told to stop
 		}
 		if err != nil {
 			s.Logger.Warn("files of knowledge could not be followed", slog.String("event", "knowledge.follow_failed"), slog.Any("error", err))
