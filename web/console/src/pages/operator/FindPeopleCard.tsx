@@ -12,6 +12,7 @@ import { ask } from "./api";
 import { nameOf, peopleAfter, peoplePath, personPath, type People, type Person } from "./people";
 import { PersonRow } from "./PersonRow";
 import { SearchForm } from "./SearchForm";
+import { ShowMore } from "./parts";
 
 /** Everybody who has something here, to find one of them and to keep somebody out. */
 export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
@@ -64,17 +65,7 @@ export function FindPeopleCard({ mayChange }: { mayChange: boolean }) {
         </ul>
       )}
       {pages?.at(-1)?.more && <p className="soft small">{say("operator.personMore")}</p>}
-      {list.hasNextPage && (
-        <p>
-          <button
-            type="button"
-            disabled={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            {say("operator.personShowMore")}
-          </button>
-        </p>
-      )}
+      <ShowMore list={list} label={say("operator.personShowMore")} />
       {blocking && (
         <Confirm
           title={say("operator.personBlockAsk", { name: nameOf(blocking) })}

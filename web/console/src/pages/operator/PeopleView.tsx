@@ -31,6 +31,7 @@ import {
 } from "./people";
 import { RolesCard } from "./RolesCard";
 import { SearchForm } from "./SearchForm";
+import { ShowMore } from "./parts";
 
 /** Who may come in, by which invitation, who runs the deployment, and what each asked for. */
 export function PeopleView() {
@@ -118,17 +119,7 @@ function MembersCard(props: { door: Access; operators: Operator[]; mayChange: bo
         </ul>
       )}
       {list.data?.pages.at(-1)?.more && <p className="soft small">{say("operator.personMore")}</p>}
-      {list.hasNextPage && (
-        <p>
-          <button
-            type="button"
-            disabled={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            {say("operator.personMoreMembers")}
-          </button>
-        </p>
-      )}
+      <ShowMore list={list} label={say("operator.personMoreMembers")} />
       {leaving && (
         <Confirm
           title={say("operator.personRemoveAsk", {

@@ -14,3 +14,23 @@ export function Figure(props: { label: string; value: ReactNode; mood?: "good" |
 export function code(text: ReactNode) {
   return <code dir="ltr">{text}</code>;
 }
+
+/** The button for the next page of a list, while there is one. */
+export function ShowMore(props: {
+  list: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+  label: string;
+}) {
+  const { list, label } = props;
+  if (!list.hasNextPage) return null;
+  return (
+    <p>
+      <button
+        type="button"
+        disabled={list.isFetchingNextPage}
+        onClick={() => void list.fetchNextPage()}
+      >
+        {label}
+      </button>
+    </p>
+  );
+}

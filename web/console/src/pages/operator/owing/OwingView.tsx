@@ -26,6 +26,7 @@ import {
   type Claim,
   type Claims,
 } from "./owing";
+import { ShowMore } from "../parts";
 
 /** What people owe, what could not be claimed and why, and what each has left. */
 export default function OwingView() {
@@ -51,21 +52,6 @@ function usePages<T extends { next?: string }>(key: string[], path: (after: stri
     refetchOnWindowFocus: false,
   });
   return { list, pages: list.data?.pages, error: list.error ? messageOf(list.error) : "" };
-}
-
-function More({ list }: { list: ReturnType<typeof usePages>["list"] }) {
-  if (!list.hasNextPage) return null;
-  return (
-    <p>
-      <button
-        type="button"
-        disabled={list.isFetchingNextPage}
-        onClick={() => void list.fetchNextPage()}
-      >
-        {say("owing.more")}
-      </button>
-    </p>
-  );
 }
 
 function Whose({ did, note = "" }: { did: string; note?: string }) {
@@ -132,7 +118,7 @@ function ClaimsCard({ state, mayChange }: { state: "owed" | "failed"; mayChange:
           ))}
         </ul>
       )}
-      <More list={list} />
+      <ShowMore list={list} label={say("owing.more")} />
     </section>
   );
 }
@@ -187,7 +173,7 @@ function BalancesCard() {
         </div>
       )}
       {pages?.at(-1)?.more && <p className="soft small">{say("operator.personMore")}</p>}
-      <More list={list} />
+      <ShowMore list={list} label={say("owing.more")} />
     </section>
   );
 }

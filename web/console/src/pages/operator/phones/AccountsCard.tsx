@@ -10,6 +10,7 @@ import { ask, useMe } from "../api";
 import { SearchForm } from "../SearchForm";
 import { AccountRow } from "./AccountRow";
 import { accountsAfter, accountsPath, nextOf, searchOf, type Accounts } from "./phones";
+import { ShowMore } from "../parts";
 
 /** Accounts of telephones, to find one of them and to do what its caller asks for. */
 export default function AccountsCard() {
@@ -58,17 +59,7 @@ export default function AccountsCard() {
           ))}
         </ul>
       )}
-      {list.hasNextPage && (
-        <p>
-          <button
-            type="button"
-            disabled={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            {say("phones.showMore")}
-          </button>
-        </p>
-      )}
+      <ShowMore list={list} label={say("phones.showMore")} />
     </section>
   );
 }

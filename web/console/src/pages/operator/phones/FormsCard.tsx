@@ -20,6 +20,7 @@ import {
   type Form,
   type Submission,
 } from "./phones";
+import { ShowMore } from "../parts";
 
 /** What callers sent as forms: how often, what, and as a file. */
 export function FormsCard() {
@@ -132,17 +133,7 @@ function Submissions({ form, mayChange }: { form: string; mayChange: boolean }) 
           </li>
         ))}
       </ol>
-      {list.hasNextPage && (
-        <p>
-          <button
-            type="button"
-            disabled={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            {say("phones.showMore")}
-          </button>
-        </p>
-      )}
+      <ShowMore list={list} label={say("phones.showMore")} />
       {deleting && (
         <Confirm
           title={say("phones.deleteAsk")}
