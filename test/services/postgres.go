@@ -42,7 +42,8 @@ func startPostgres(ctx context.Context, dir string, sync bool) (*server, []strin
 	}
 	args := []string{
 		"-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-		"-c", "max_connections=400", "-c", "max_wal_size=4GB", "-c", "log_min_messages=panic",
+		// Two packages with four fleets each, every node with its 32, and their commands beside them.
+		"-c", "max_connections=1000", "-c", "max_wal_size=4GB", "-c", "log_min_messages=panic",
 	}
 	if !sync {
 		args = append(args, unsynced...)

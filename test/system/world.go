@@ -136,10 +136,22 @@ func (w *World) stopAll() {
 	}
 	if w.t.Failed() {
 		for _, n := range w.Nodes {
-			text := n.log.String()
-			w.t.Logf("log of node %d (last 8 KiB):\n%s", n.index, text[max(0, len(text)-8<<10):])
+			w.t.Logf("log of node %d, what it complained of and its end:\n%s", n.index, tail(n.log.String()))
 		}
 	}
+}
+
+// tail is short, so that what a test says stays in sight above the logs of three nodes.
+func tail(log string) string {
+	const complaints, end = 4 << 10, 1 << 10
+	var bad strings.Builder
+	for line := range strings.Lines(log[:max(0, len(log)-end)]) {
+		if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`) {
+			bad.WriteString(line)
+		}
+	}
+	text := bad.String()
+	return text[max(0, len(text)-complaints):] + log[max(0, len(log)-end):]
 }
 
 // Start starts the node's process, on the port that it always has.
