@@ -176,7 +176,8 @@ export function newKeyTests(world) {
       await check(fresh.page, `the code for a new key in ${colorScheme}`);
       assert.deepEqual(await tooSmall(fresh.page), []);
       await fresh.visit("operator/accounts");
-      const own = fresh.page.getByRole("listitem").filter({ hasText: old.account });
+      const requests = fresh.page.getByRole("region", { name: "New keys for lost ones" });
+      const own = requests.getByRole("listitem").filter({ hasText: old.account });
       await own.waitFor();
       for (const width of [360, 1280]) {
         await fresh.page.setViewportSize({ width, height: 740 });
