@@ -166,6 +166,7 @@ var briefRoutes = []string{
 	"GET /operator/ussd/graph",
 	"GET /operator/ussd/live",
 	"GET /operator/ussd/locks",
+	"GET /operator/ussd/menus",
 	"GET /operator/ussd/refusals",
 	"GET /operator/ussd/sessions",
 	"GET /operator/ussd/timeline/{sessionId}",

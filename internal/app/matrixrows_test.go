@@ -354,6 +354,7 @@ var operatorRows = []row{
 	{route: "GET /operator/ussd/timeline/{sessionId}", target: "/operator/ussd/timeline/1", owner: 404},
 	{route: "GET /operator/ussd/funnel", owner: 200},
 	{route: "GET /operator/ussd/graph", owner: 200},
+	{route: "GET /operator/ussd/menus", owner: 200},
 	{route: "GET /operator/ussd/locks", owner: 200},
 	{route: "POST /operator/ussd/accounts/{account}/unlock", target: "/operator/ussd/accounts/1/unlock", owner: 404},
 	{route: "POST /operator/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},

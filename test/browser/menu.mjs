@@ -7,6 +7,20 @@ import { eventually } from "./world.mjs";
 /** A program on which one service code shows more than others, and which lets people tell programs of their own machine. */
 export const narrow = { USSD_SCREEN_LIMIT: "160,*384#=182", WEBHOOKS_ALLOW_PRIVATE: "true" };
 
+/** A second menu, for a code of its own. */
+const clinic = `---
+name: Clinic
+codes: ["*77*1#"]
+languages: [sw]
+start: kliniki
+exit: bye
+labels: {back: {sw: Rudi}, exit: {sw: Toka}, next: {sw: Zaidi}, previous: {sw: Nyuma}, invalid: {sw: Si sahihi.}}
+screens:
+  kliniki: {text: {sw: Karibu kliniki}, options: [{key: "1", label: {sw: Saa}, next: hours}], exit: true}
+  hours: {text: {sw: Saa mbili}, back: kliniki, exit: true}
+  bye: {end: true, text: {sw: Kwaheri}}
+`;
+
 export function menuTests(world) {
   const { newcomer } = visitors(world);
   const dial = async (id, text) => {
@@ -113,6 +127,44 @@ export function menuTests(world) {
     await publish.click();
     await eventually("new calls get the draft", async () => /third well/.test(await dial(`third-${Date.now()}`, "")));
     await close(["412"]);
+  });
+
+  test("with a menu for another code, both have their figures and their drawing", async () => {
+    const documents = `${world.url}/operator/documents/menu`;
+    const publish = async (change, note) => {
+      const now = await (await fetch(documents)).json();
+      const reply = await fetch(documents, {
+        method: "PUT",
+        headers: { "Content-Type": "application/json", "If-Match": `"${now.newest}"` },
+        body: JSON.stringify({ text: change(now.text), note }),
+      });
+      assert.equal(reply.status, 200, await reply.text());
+      return now.text;
+    };
+    const before = await publish((text) => `${text}${clinic}`, "a clinic");
+    const call = (code, id) =>
+      fetch(`${world.url}/api/ussd`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ sessionId: id, serviceCode: code, phoneNumber: "+254700111444", text: "" }),
+      }).then((reply) => reply.text());
+    await eventually("the code has its menu", async () => /Karibu kliniki/.test(await call("*77*1#", `c-${Date.now()}`)));
+    const { page, visit, close } = await newcomer();
+    await visit("operator/menu");
+    const menu = page.getByLabel("Menu of");
+    assert.equal(await menu.locator("option:checked").innerText(), "Castalia (all other codes)");
+    await page.getByRole("button", { name: /^preMenu menu/ }).waitFor();
+    await menu.selectOption({ label: "Clinic (*77*1#)" });
+    await page.getByRole("button", { name: /^kliniki menu/ }).waitFor();
+    await page.getByRole("region", { name: "Funnel" }).getByText("kliniki").waitFor();
+    assert.equal(await page.getByRole("button", { name: /^preMenu/ }).count(), 0);
+    await looksRight(page, "the figures of another code's menu");
+    await publish(() => before, "without the clinic");
+    await eventually("the code has the menu of all others", async () => !/kliniki/.test(await call("*77*1#", `d-${Date.now()}`)));
+    await page.reload();
+    await page.getByRole("button", { name: /^preMenu menu/ }).waitFor();
+    assert.equal(await menu.count(), 0);
+    await close();
   });
 
   test("forms, lists, webhooks, notices and values are written without YAML", async () => {

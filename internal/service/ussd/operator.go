@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
@@ -159,6 +160,9 @@ func (s *Service) Live(ctx context.Context, limit int) ([]View, error) {
 	}
 	return out, nil
 }
+
+// MenuEntries lists the present menus with the service codes that lead to each.
+func (s *Service) MenuEntries() []ussdbook.Entry { return s.menus.Book().Entries() }
 
 // Funnel returns the screens of the present menu of a service code, the most shown
 // first, with their counts of the last days.

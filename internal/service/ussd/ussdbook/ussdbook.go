@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
@@ -71,6 +72,30 @@ func (b *Book) Menus() []*ussdmenu.Menu {
 			out = append(out, r.menu)
 		}
 	}
+	return out
+}
+
+// Entry is a menu and the codes that lead to it; none are all others.
+type Entry struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Codes   []string `json:"codes"`
+}
+
+// Entries lists the menus with their codes: the default first, then by their first codes.
+func (b *Book) Entries() []Entry {
+	out := []Entry{{Name: b.fallback.Name(), Version: b.fallback.Version(), Codes: []string{}}}
+	for _, m := range b.Menus()[1:] {
+		entry := Entry{Name: m.Name(), Version: m.Version()}
+		for _, r := range b.routes {
+			if r.menu == m {
+				entry.Codes = append(entry.Codes, r.code)
+			}
+		}
+		slices.Sort(entry.Codes)
+		out = append(out, entry)
+	}
+	slices.SortFunc(out[1:], func(x, y Entry) int { return strings.Compare(x.Codes[0], y.Codes[0]) })
 	return out
 }
 

@@ -3,6 +3,7 @@ package ussdhttp_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // The clinic's first screen has the name of the other menu's.
 const clinic = `---
 name: Clinic
-codes: ["*384*7#"]
+codes: ["*99#", "*384*7#"]
 languages: [sw]
 start: preMenu
 exit: bye
@@ -65,6 +66,14 @@ func TestEachCodeHasItsFigures(t *testing.T) {
 				t.Errorf("%q: %+v", code, n)
 			}
 		}
+	}
+	var list ussdhttp.MenuList
+	if err := json.Unmarshal([]byte(g.get("/operator/ussd/menus").body), &list); err != nil {
+		t.Fatal(err)
+	}
+	if m := list.Menus; len(m) != 2 || len(m[0].Codes) != 0 || m[0].Version != book.Default().Version() ||
+		m[1].Name != "Clinic" || !slices.Equal(m[1].Codes, []string{"*384*7#", "*99#"}) || m[1].Version != book.For("*384*7#").Version() {
+		t.Errorf("%+v", list)
 	}
 	if r := g.get("/operator/ussd/graph?code=clinic"); r.status != http.StatusBadRequest || !strings.Contains(r.body, "such as *384*7#") {
 		t.Errorf("%+v", r)

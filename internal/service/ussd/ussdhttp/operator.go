@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
@@ -113,6 +114,15 @@ func (a *api) timeline(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, masked(v))
+}
+
+// MenuList is the menus of new sessions.
+type MenuList struct {
+	Menus []ussdbook.Entry `json:"menus"`
+}
+
+func (a *api) menus(w http.ResponseWriter, _ *http.Request) error {
+	return httpserver.WriteJSON(w, http.StatusOK, MenuList{Menus: a.svc.MenuEntries()})
 }
 
 // Funnel is how far sessions get.

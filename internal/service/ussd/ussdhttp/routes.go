@@ -20,7 +20,7 @@ const (
 func (a *api) routes() []httpserver.Route {
 	all := a.gatewayRoutes()
 	for _, route := range a.operatorRoutes() {
-		if name := strings.TrimPrefix(route.Pattern, pathOperator); name != pathRefusals {
+		if name := strings.TrimPrefix(route.Pattern, pathOperator); name != pathRefusals && name != pathMenus {
 			route.Pattern = pathSession + name
 			all = append(all, route)
 		}
@@ -97,6 +97,7 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 const (
 	pathOperator = "/operator/ussd"
 	pathRefusals = "/refusals"
+	pathMenus    = "/menus"
 )
 
 func (a *api) operatorRoutes() []httpserver.Route {
@@ -127,6 +128,11 @@ func (a *api) operatorRoutes() []httpserver.Route {
 		{
 			Method: http.MethodGet, Pattern: pathOperator + "/timeline/{sessionId}", Summary: "One session's history, masked", Params: id,
 			Replies: ok(ussd.View{}), Handler: a.timeline,
+		},
+		{
+			Method: http.MethodGet, Pattern: pathOperator + pathMenus, Summary: "The menus, and the service codes of each",
+			Doc:     "The first is the menu of all other codes; the funnel and the graph take a code of another.",
+			Replies: ok(MenuList{}), Handler: a.menus,
 		},
 		{
 			Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: menu,
