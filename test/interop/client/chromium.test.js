@@ -11,9 +11,11 @@ import { Model, told } from "./model.js";
 
 let model, world, site, browser;
 
-/** What the model says. */
+/** What the model says; to who asks for it slowly it never comes to an end by itself. */
 async function* answer(asked) {
-  yield `Hello from ${told(asked).text}.`;
+  const { text } = told(asked);
+  yield `Hello from ${text}.`;
+  if (text.includes("slowly")) await new Promise(() => {});
 }
 
 /** The page and its script, on an origin of their own. */
@@ -70,12 +72,15 @@ async function newChat(t) {
   const page = await context.newPage();
   const heard = []; // by its live channel
   page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => heard.push(String(payload))));
+  const faults = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
   await page.exposeFunction("mint", mint);
   await page.goto(`${site.url}/#${new URLSearchParams({ url: world.url, did: world.did, entity, session: sessionId })}`);
   await page.locator("main[data-live=true]").waitFor({ state: "attached" });
   return {
     page,
     heard,
+    faults,
     send: (text) => page.evaluate((text) => void globalThis.chat.sendMessage(text).catch(() => {}), text),
     shown: () => page.locator("article").allTextContents(),
     ready: () => page.locator("main[data-status=ready]").waitFor({ state: "attached" }),
@@ -93,4 +98,24 @@ it("shows no ghost of an answer when a title comes late", async (t) => {
   await eventually(() => "the page is told of the title", async () => heard.some((frame) => frame.includes("A title")));
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   assert.deepEqual(await shown(), ["here", "Hello from here."]);
+});
+
+// That client ends its own request when the server's answer to the abort is there, and fails when it has ended
+// before. The server is as quick as it can be: it stops an answer that waits for the model.
+it("stops an answer as often as somebody likes, and goes on", async (t) => {
+  const { page, send, shown, ready, faults } = await newChat(t);
+  const said = [];
+  for (const word of ["one", "two", "three", "four", "five"]) {
+    await send(`${word} slowly`);
+    await page.getByText(`Hello from ${word} slowly.`).waitFor();
+    assert.equal(await page.evaluate(() => globalThis.chat.abortStream().then(() => "stopped", String)), "stopped");
+    await ready();
+    said.push(`${word} slowly`, `Hello from ${word} slowly.`);
+    let seen;
+    await eventually(() => `the page shows ${said}; it has ${seen}`, async () => (seen = (await shown()).join()) === said.join());
+  }
+  await send("again");
+  await page.getByText("Hello from again.").waitFor();
+  await ready();
+  assert.deepEqual(faults, []);
 });

@@ -343,6 +343,29 @@ func TestAbortKeepsWhatWasSaid(t *testing.T) {
 	}
 }
 
+// The published client asks for the conversation as soon as its abort is answered, and not again.
+func TestWhatWasSaidIsThereWhenAnAbortIsAnswered(t *testing.T) {
+	t.Parallel()
+	const turns = 12
+	replies := slices.Repeat([]scripted.Reply{{Chunks: []plugin.Chunk{{Text: "Once upon"}}, Wait: make(chan struct{})}}, turns)
+	n := oracletest.Start(t, scripted.Sequence(replies...))
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	for i := range turns {
+		resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "tell", "stream": true})
+		must(t, err)
+		waitForText(t, alice, resp.Header.Get("X-Run-Id"))
+		alice.Do("POST", "/messages/abort", map[string]any{"sessionId": session})
+		var list struct{ Messages []map[string]any }
+		alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
+		if want := 2 * (i + 1); len(list.Messages) != want {
+			t.Errorf("after abort %d there are %d messages of %d", i+1, len(list.Messages), want)
+		}
+		oracletest.Stream(t, resp)
+		_ = resp.Body.Close()
+	}
+}
+
 // The published client reads the answer to its abort, and then touches the stream.
 func TestAnAbortIsAnsweredBeforeItsStreamEnds(t *testing.T) {
 	t.Parallel()

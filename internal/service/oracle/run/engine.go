@@ -430,14 +430,34 @@ func (e *Engine) Abort(ctx context.Context, owner, sessionID string) (bool, erro
 }
 
 // AbortRun stops one run of the user's session, and leaves alone what else goes
-// on in it. It reports whether the run was going on.
+// on in it. It reports whether the run was going on. What was said until then is in
+// the conversation when it returns, but for work that takes longer to let go.
 func (e *Engine) AbortRun(ctx context.Context, owner, sessionID, id string) (bool, error) {
 	runs, err := e.store.Abort(ctx, owner, sessionID, id)
 	if err != nil {
 		return false, fmt.Errorf("abort: %w", err)
 	}
 	e.Gone(ctx, runs)
+	e.settle(ctx, runs)
 	return len(runs) > 0, nil
+}
+
+// settle waits until runs that were aborted have ended, for a second in all: clients
+// ask for the conversation as soon as they know, and not again.
+func (e *Engine) settle(ctx context.Context, runs []oracle.Run) {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	for _, r := range runs {
+		if r.Status == oracle.Queued { // it ended with the abort
+			continue
+		}
+		reader, err := e.Follow(ctx, r.Owner, r.ID, r.NextSeq-1)
+		if err != nil { // it is gone, or the database is: whoever asked is not told of that
+			continue
+		}
+		_, _ = e.Await(ctx, Started{Run: r, Reader: reader})
+		reader.Close()
+	}
 }
 
 // Gone tells the engine, and the others, that runs were aborted or lost their

@@ -21,6 +21,8 @@ const (
 	readFrames = 512
 	// readPause is between two looks of who waits for the end of a run.
 	readPause = 200 * time.Millisecond
+	// settling is how long an abort waits for what it stops.
+	settling = time.Second
 )
 
 // Why Next has nothing, although the run goes on.
