@@ -75,6 +75,9 @@ type Event struct {
 	// Bare leaves the envelope out: published clients take an enveloped event
 	// for a step of a turn, and show it until the transcript changes.
 	Bare bool `json:"-"`
+	// Quiet leaves the session out of the envelope: published clients read the
+	// transcript again, and show nothing for the event.
+	Quiet bool `json:"-"`
 }
 
 // Wire is the event as it goes to sockets: bare, or in the hybrid form.
@@ -82,6 +85,18 @@ func (e Event) Wire() (json.RawMessage, error) {
 	if e.Bare || e.Name == EventRunStarted || e.Name == EventApprovalRequired || e.Name == EventApprovalAnswered ||
 		e.Name == EventCitations {
 		return e.Payload, nil
+	}
+	if e.Quiet {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(e.Payload, &fields); err != nil {
+			return nil, fmt.Errorf("read the payload of %s: %w", e.Name, err)
+		}
+		fields["sessionId"] = json.RawMessage(`""`)
+		quiet, err := json.Marshal(fields)
+		if err != nil {
+			return nil, fmt.Errorf("encode the payload of %s: %w", e.Name, err)
+		}
+		return e.enveloped(quiet)
 	}
 	return e.Hybrid()
 }
@@ -98,7 +113,10 @@ func NewEvent(name EventName, to Address, payload any) (Event, error) {
 // Hybrid is the event's wire form: the bare fields, and beside them eventName
 // and a payload that repeats the fields, so that clients which read either
 // form understand it.
-func (e Event) Hybrid() (json.RawMessage, error) {
+func (e Event) Hybrid() (json.RawMessage, error) { return e.enveloped(e.Payload) }
+
+// enveloped is the hybrid form with that in the envelope.
+func (e Event) enveloped(payload json.RawMessage) (json.RawMessage, error) {
 	bare := bytes.TrimSpace(e.Payload)
 	if len(bare) < 2 || bare[0] != '{' || bare[len(bare)-1] != '}' {
 		return nil, fmt.Errorf("the payload of %s is not an object", e.Name)
@@ -108,7 +126,7 @@ func (e Event) Hybrid() (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode event name: %w", err)
 	}
 	var out bytes.Buffer
-	out.Grow(2*len(bare) + len(name) + 32)
+	out.Grow(len(bare) + len(payload) + len(name) + 32)
 	out.Write(bare[:len(bare)-1])
 	if len(bytes.TrimSpace(bare[1:len(bare)-1])) > 0 {
 		out.WriteByte(',')
@@ -116,7 +134,7 @@ func (e Event) Hybrid() (json.RawMessage, error) {
 	out.WriteString(`"eventName":`)
 	out.Write(name)
 	out.WriteString(`,"payload":`)
-	out.Write(bare)
+	out.Write(bytes.TrimSpace(payload))
 	out.WriteByte('}')
 	return out.Bytes(), nil
 }

@@ -142,6 +142,11 @@ func TestHybrid(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}
+	e.Quiet = true
+	quiet := `{"sessionId":"$s","requestId":"r","step":"search","eventName":"router_update","payload":{"requestId":"r","sessionId":"","step":"search"}}`
+	if got, err := e.Wire(); err != nil || string(got) != quiet {
+		t.Errorf("%s, %v", got, err)
+	}
 	for _, bad := range []string{"", "[]", "null", "{"} {
 		if _, err := (oracle.Event{Name: "x", Payload: json.RawMessage(bad)}).Hybrid(); err == nil {
 			t.Errorf("%q became an event", bad)

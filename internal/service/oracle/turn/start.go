@@ -156,6 +156,31 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 	return t.runtime(ctx, oracle.Session{ID: s.SessionID, Owner: s.Owner})
 }
 
+// tellEnded tells open pages that a turn is over.
+func (w *Worker) tellEnded(ctx context.Context, r oracle.Run, quiet bool) {
+	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to,
+		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
+	e.Quiet = quiet
+	publish(ctx, w.deps.Publisher, w.deps.Log, e, err)
+}
+
+// tellStopped tells open pages that a turn was stopped, when whoever stopped it knows:
+// the published client shows a turn twice that it reads while it still follows it, and
+// for what it is told when it has read it, a step that never was.
+func (w *Worker) tellStopped(ctx context.Context, r oracle.Run) {
+	timer := time.NewTimer(parting)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	w.tellEnded(ctx, r, true)
+}
+
+// parting is how long other pages wait for the end of a turn that was stopped.
+const parting = 250 * time.Millisecond
+
 // Ended tells the plugins and open pages how a run ended: see run.Config.
 func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	w.remember(r, result)
@@ -163,9 +188,12 @@ func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	if w.deps.Meter != nil && result.Model != "" {
 		w.deps.Meter.AddMessage(usage.Message{At: time.Now(), Owner: r.Owner, Model: result.Model, Source: r.Request.Origin})
 	}
-	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to,
-		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
+	// A run that was stopped before it began is told of at once: who stopped it waits.
+	if r.Status == oracle.Aborted && r.Attempt > 0 {
+		defer w.tellStopped(ctx, r)
+	} else {
+		w.tellEnded(ctx, r, false)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	rt := w.Runtime(ctx, Scene{
