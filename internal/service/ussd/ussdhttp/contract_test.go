@@ -35,6 +35,7 @@ const (
 	unavailable = "END Service temporarily unavailable. Please try again later."
 	welcome     = "CON Welcome to Castalia\n1. Know More\n2. Account Menu\n*. Exit"
 	operator    = "a-token-for-operators"
+	viewer      = "signed-by-a-viewer"
 )
 
 // gateway is a whole server for tests.
@@ -93,6 +94,12 @@ func newGateway(t testing.TB, o options) *gateway {
 	})...)
 	server, err := httpserver.New(httpserver.Config{
 		Logger: log, OperatorToken: operator, Proxies: o.proxies, Metrics: o.metrics,
+		SignedOperator: func(r *http.Request) (who httpserver.OperatorIdentity, err error) {
+			if r.Header.Get("Authorization") == "Bearer "+viewer {
+				who = httpserver.OperatorIdentity{Name: "did:key:zViewer", Role: httpserver.Viewer}
+			}
+			return who, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -384,6 +391,13 @@ func TestOperatorsSeeTheMenuAndNotTheCaller(t *testing.T) {
 		named := regexp.MustCompile(`"C[0-9A-F]{8}"`).MatchString(r.body) // beside the text
 		if want := strings.Contains(path, "debug"); named != want {
 			t.Errorf("%s: the account is in clear: %v, want %v: %s", path, named, want, r.body)
+		}
+	}
+	for _, path := range []string{"/api/ussd/debug/s1", "/operator/ussd/debug/s1"} {
+		r := g.do(http.MethodGet, path, "", "", "Authorization", "Bearer "+viewer)
+		if r.status != http.StatusOK || !strings.Contains(r.body, "Welcome ***! Your account ID is ***. Write") ||
+			strings.Contains(r.body, alice) || strings.Contains(r.body, "Ann") || regexp.MustCompile(`"C[0-9A-F]{8}"`).MatchString(r.body) {
+			t.Errorf("%s to a viewer: %+v", path, r)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
-// DebugRecord is one session for operators. The telephone number is in clear
-// here and nowhere else.
+// DebugRecord is one session for operators. The telephone number and what the caller was
+// told are in clear here and nowhere else, and here for nobody who may only look.
 type DebugRecord struct {
 	SessionID      string    `json:"sessionId"`
 	DebugInfo      DebugInfo `json:"debugInfo"`
@@ -55,6 +55,9 @@ func (a *api) debug(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil {
 		return err
+	}
+	if httpserver.OperatorOf(r.Context()).AtLeast(httpserver.Changer) != nil {
+		v = masked(v)
 	}
 	v.Timeline = nil
 	v.SessionID = id
