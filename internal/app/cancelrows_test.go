@@ -124,7 +124,7 @@ var briefRoutes = []string{
 	"GET /mcp-servers/authorize/{state}",
 	"GET /mcp-servers/callback",
 	"GET /mcp-servers/client.json",
-	"GET /mcp-servers/callback/{issuer}",
+	"GET /mcp-servers/answer/{issuer}",
 	"GET /mcp-servers/client/{issuer}",
 	"GET /memory",
 	"GET /metrics",

@@ -214,7 +214,7 @@ var publicRows = []row{
 	{route: "GET /mcp-servers/authorize/{state}", target: "/mcp-servers/authorize/NOPE", owner: 410, may: []string{"text"}},
 	{route: "GET /mcp-servers/callback", target: "/mcp-servers/callback?state=NOPE&code=x", owner: 410, may: []string{"text"}},
 	{route: "GET /mcp-servers/client.json", owner: 404},
-	{route: "GET /mcp-servers/callback/{issuer}", target: "/mcp-servers/callback/AAAAAAAAAAAAAAAAAAAAAA?state=NOPE&code=x", owner: 410, may: []string{"text"}},
+	{route: "GET /mcp-servers/answer/{issuer}", target: "/mcp-servers/answer/AAAAAAAAAAAAAAAAAAAAAA?state=NOPE&code=x", owner: 410, may: []string{"text"}},
 	{route: "GET /mcp-servers/client/{issuer}", target: "/mcp-servers/client/AAAAAAAAAAAAAAAAAAAAAA", owner: 404},
 	// The chat signs these.
 	{route: "POST /teamchat/slack/events", body: `{}`, owner: 401},

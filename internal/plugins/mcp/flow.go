@@ -79,10 +79,12 @@ const (
 	// Each issuer has an address of its own to lead back to, and we are known to it by a
 	// document of its own: a hostile one that sends people on to another to agree there is
 	// sent no code of that other, which takes no redirect that is not registered there, also
-	// where it does not name itself in its answers (RFC 9700, 4.4.2). The two addresses above
-	// are for clients that operators registered by hand, and for authorizations of releases
-	// before.
-	issuersCallback = callbackPath + "/"
+	// where it does not name itself in its answers (RFC 9700, 4.4.2). Who takes whatever a
+	// document says shows the document's name to whoever agrees, and that names the issuer.
+	// The two addresses above are for clients that operators registered by hand, and for
+	// authorizations of releases before. No other address begins with the first: some take
+	// what stands below a registered one for the same.
+	issuersCallback = "/mcp-servers/answer/"
 	issuersDocument = "/mcp-servers/client/"
 )
 
@@ -94,9 +96,22 @@ func tag(issuer string) string {
 	return hashed("issuer " + strings.TrimSuffix(issuer, "/"))[:tagLength]
 }
 
-// isNoTag reports whether a letter is in no tag.
-func isNoTag(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+// maxIssuer bounds issuers whose names fit into the address of a document.
+const maxIssuer = 200
+
+// hostOf is what people know an issuer by, or "" for one of which no document can be made:
+// one of another form, or whose host would read like something else.
+func hostOf(issuer string) string {
+	u, err := url.Parse(issuer)
+	if err != nil || len(issuer) > maxIssuer || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(u.Host, isNoHost) {
+		return ""
+	}
+	return u.Host
+}
+
+func isNoHost(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-.:[]", r)
 }
 
 // begin makes a link by which the user authorizes us at a server. base is where
@@ -204,8 +219,8 @@ func (p *Plugin) registration(ctx context.Context, base, redirect string, s plug
 		return f.Known(known.id, known.secret), nil
 	}
 	if f.Register == "" {
-		if f.Documents && strings.HasPrefix(base, "https://") {
-			return oauth.Registration{ID: base + issuersDocument + tag(f.Issuer)}, nil
+		if host := hostOf(f.Issuer); f.Documents && host != "" && strings.HasPrefix(base, "https://") {
+			return oauth.Registration{ID: base + issuersDocument + base64.RawURLEncoding.EncodeToString([]byte(f.Issuer))}, nil
 		}
 		return oauth.Registration{}, plugin.Errorf(http.StatusConflict, "The authorization server knows no way to register. The operator can register the oracle there and set MCP_OAUTH_CLIENTS.")
 	}

@@ -186,7 +186,7 @@ func TestAnIssuerThatSendsPeopleOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/mcp-servers/callback", "/mcp-servers/callback/AAAAAAAAAAAAAAAAAAAAAA"} {
+	for _, path := range []string{"/mcp-servers/callback", "/mcp-servers/answer/AAAAAAAAAAAAAAAAAAAAAA"} {
 		_, _, body := mcptest.Visit(t, w.URL+path+"?code=x&state="+u.Query().Get("state"))
 		if n := codes.Load(); n != 0 || strings.Contains(body, "<code>") {
 			t.Errorf("%s: the issuer was sent %d codes: %s", path, n, body)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -101,15 +102,18 @@ func (p *Plugin) document(w http.ResponseWriter, r *http.Request, _ *plugin.Runt
 	if !strings.HasPrefix(base, "https://") {
 		return plugin.Errorf(http.StatusNotFound, "This deployment has no https address.")
 	}
-	id, redirect := base+documentPath, base+callbackPath
-	if issuer := r.PathValue("issuer"); issuer != "" {
-		if len(issuer) != tagLength || strings.ContainsFunc(issuer, isNoTag) {
+	id, redirect, name := base+documentPath, base+callbackPath, p.host.OracleName
+	if text := r.PathValue("issuer"); text != "" {
+		issuer, err := base64.RawURLEncoding.Strict().DecodeString(text)
+		host := hostOf(string(issuer))
+		if err != nil || host == "" {
 			return plugin.Errorf(http.StatusNotFound, "No authorization server is called so here.")
 		}
-		id, redirect = base+issuersDocument+issuer, base+issuersCallback+issuer
+		// Whoever agrees elsewhere is told to whom the answer goes.
+		id, redirect, name = base+issuersDocument+text, base+issuersCallback+tag(string(issuer)), name+" (for "+host+")"
 	}
 	return pluginhttp.WriteJSON(w, http.StatusOK, document{
-		ID: id, Name: p.host.OracleName, Site: base, Redirects: []string{redirect},
+		ID: id, Name: name, Site: base, Redirects: []string{redirect},
 		Grants: []string{"authorization_code", "refresh_token"}, Responses: []string{"code"}, Method: "none",
 	})
 }

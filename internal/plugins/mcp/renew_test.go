@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
 // An issuer that is away costs nobody the authorization.
@@ -156,8 +160,9 @@ func TestKnownByADocument(t *testing.T) {
 	delete(a.Meta, "registration_endpoint")
 	a.Meta["client_id_metadata_document_supported"] = true
 	sum := sha256.Sum256([]byte("issuer " + a.Web.URL))
-	issuer := base64.RawURLEncoding.EncodeToString(sum[:])[:22]
-	a.Clients["https://oracle.example/mcp-servers/client/"+issuer] = mcptest.Client{Redirect: "https://oracle.example/mcp-servers/callback/" + issuer}
+	answer := "https://oracle.example/mcp-servers/answer/" + base64.RawURLEncoding.EncodeToString(sum[:])[:22]
+	ours := "/mcp-servers/client/" + base64.RawURLEncoding.EncodeToString([]byte(a.Web.URL))
+	a.Clients["https://oracle.example"+ours] = mcptest.Client{Redirect: answer}
 	w := open(t, private, func(d *oraclekit.Deps) {
 		d.BaseURL = "https://oracle.example"
 		d.Provider = scripted.Sequence(scripted.Calls(plugin.ModelToolCall{
@@ -175,6 +180,48 @@ func TestKnownByADocument(t *testing.T) {
 	code := mcptest.Code(t, w.URL+back)
 	if r := alice.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusOK {
 		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
+
+// A document names the issuer that it is for: whoever agrees at another sees where the answer goes.
+func TestADocumentNamesItsIssuer(t *testing.T) {
+	t.Parallel()
+	w := open(t, private)
+	at := slices.IndexFunc(w.plugin.Routes(), func(r pluginhttp.Route) bool { return r.Pattern == "/mcp-servers/client/{issuer}" })
+	read := func(issuer string) (status int, name string, redirects []string) {
+		r := pluginhttp.WithBaseURL(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), "https://oracle.example")
+		r.SetPathValue("issuer", issuer)
+		answer := httptest.NewRecorder()
+		if err := w.plugin.Routes()[at].Handler(answer, r, nil); err != nil {
+			refusal, _ := errors.AsType[*plugin.Error](err)
+			return refusal.Status, "", nil
+		}
+		var said struct {
+			Name      string   `json:"client_name"`
+			Redirects []string `json:"redirect_uris"`
+		}
+		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Code, said.Name, said.Redirects
+	}
+	text := func(issuer string) string { return base64.RawURLEncoding.EncodeToString([]byte(issuer)) }
+	status, name, redirects := read(text("https://evil.example/tenant"))
+	if status != http.StatusOK || !strings.HasSuffix(name, " (for evil.example)") || len(redirects) != 1 ||
+		!strings.HasPrefix(redirects[0], "https://oracle.example/mcp-servers/answer/") {
+		t.Errorf("%d %q %v", status, name, redirects)
+	}
+	// What stands below the address of clients that were registered by hand is the same to some.
+	if strings.HasPrefix(redirects[0], "https://oracle.example/mcp-servers/callback") {
+		t.Errorf("the answer goes below another's address: %v", redirects)
+	}
+	for _, bad := range []string{
+		"AAAAAAAAAAAAAAAAAAAAAA", text("https://a@evil.example"), text("https://evil.example?x"), text("https://ev il.example"), text("javascript:x"),
+		text("https://good.example\u202e.evil.example"), text("https://evil.example") + "=", text("https://" + strings.Repeat("a", 250)), text("https://"),
+	} {
+		if status, name, _ := read(bad); status != http.StatusNotFound {
+			t.Errorf("%s: %d %q", bad, status, name)
+		}
 	}
 }
 
