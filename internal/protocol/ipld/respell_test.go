@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ipfs/go-cid"
 	"github.com/mr-tron/base58"
 
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
@@ -53,6 +54,62 @@ func FuzzCIDSpellings(f *testing.F) {
 		sum, err := ipld.Digest(text)
 		if named := ipld.IsDagCBOR(id); named && (err != nil || ipld.DagCBORCID(sum) != id) {
 			t.Fatalf("%q is %x and has digest %x, %v", text, id, sum, err)
+		}
+	})
+}
+
+// multibases are the first letters of all alphabets in which a CID is read.
+const multibases = "0fFvVtTbBcCkKzZmMuU"
+
+// FuzzMultibaseSpellings: in whichever alphabet the CID of a block is written, and with one letter
+// changed, put in or left out, it is refused, or is the same CID, or another's.
+func FuzzMultibaseSpellings(f *testing.F) {
+	for at := range uint16(len(multibases)) {
+		f.Add("block", at, uint16(0), byte('='), byte(0))
+		f.Add("block", at, ^uint16(0), byte('='), byte(1))
+	}
+	f.Add("", uint16(9), uint16(58), byte('b'), byte(2)) // the bits of the last letter that are over
+	f.Add("case", uint16(9), uint16(0), byte('B'), byte(2))
+	f.Fuzz(func(t *testing.T, block string, base, at uint16, letter, how byte) {
+		want := sha256.Sum256([]byte(block))
+		own := ipld.DagCBORCID(want)
+		binary, err := cid.Cast([]byte(own))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := int(base) % len(multibases)
+		alphabet, err := cid.ExtractEncoding(multibases[first:first+1] + strings.Repeat("0", 60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := binary.StringOfBase(alphabet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ipld.ParseCID(text); err != nil || got != own {
+			t.Fatalf("%s is read as %x, %v; want %x", text, got, err, own)
+		}
+		place := int(at) % (len(text) + 1)
+		changed := text[:place] + string([]byte{letter}) + text[place:]
+		switch {
+		case how%3 == 1 && place < len(text):
+			changed = text[:place] + text[place+1:]
+		case how%3 == 2 && place < len(text):
+			changed = text[:place] + string([]byte{letter}) + text[place+1:]
+		}
+		got, err := ipld.ParseCID(changed)
+		if err != nil {
+			return
+		}
+		sum, err := ipld.Digest(changed)
+		if ipld.IsDagCBOR(got) != (err == nil && got == ipld.DagCBORCID(sum)) {
+			t.Fatalf("%s is read as %x and has digest %x, %v", changed, got, sum, err)
+		}
+		if again, err := ipld.ParseCID(ipld.CIDText(got)); err != nil || again != got {
+			t.Fatalf("%s is %x, whose text is read as %x, %v", changed, got, again, err)
+		}
+		if err == nil && sum == want && len(got) == len(own) && got[:2] == own[:2] && got != own {
+			t.Fatalf("%s is another name of the block: %x", changed, got)
 		}
 	})
 }
