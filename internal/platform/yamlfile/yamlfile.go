@@ -3,9 +3,10 @@
 // It promises an error for every input that is not a well-formed, modest
 // document: larger than the limit, nested deeper than MaxDepth, with aliases by
 // which a few lines stand for gigabytes, with keys that are long, many in one map, or
-// lists and maps themselves, or with a second document behind it, which nobody would
-// read. The decoder below it panics on some
-// inputs; here that is an error like any other. It refuses nothing else.
+// lists and maps themselves, with hundreds of empty lines or of < in a row, or with a second
+// document behind it, which nobody would read. The decoder below it panics on some
+// inputs; here that is an error like any other. Errors do not repeat the text, which may hold
+// secrets. It refuses nothing else.
 package yamlfile
 
 import (
@@ -47,7 +48,7 @@ const DefaultLimit = 1 << 20
 // Unmarshal reads the document into dst. limit is the largest size in bytes;
 // zero means DefaultLimit.
 func Unmarshal(source []byte, dst any, limit int, options ...yaml.DecodeOption) (err error) {
-	defer recovered(&err)
+	defer briefly(&err)
 	if err := check(source, limit); err != nil {
 		return err
 	}
@@ -68,20 +69,33 @@ func Unmarshal(source []byte, dst any, limit int, options ...yaml.DecodeOption) 
 
 // Tree returns the document's syntax, for whoever needs lines and columns.
 func Tree(source []byte, limit int) (file *ast.File, err error) {
-	defer recovered(&err)
+	defer briefly(&err)
 	if err := check(source, limit); err != nil {
 		return nil, err
 	}
 	return parser.ParseBytes(source, 0)
 }
 
-// recovered turns a panic of the decoder into an error. What it was doing is of
-// no use to the author of the file, and the file is at fault.
-func recovered(err *error) {
+// briefly makes errors short, and turns a panic of the decoder into one. What it was doing is
+// of no use to the author of the file, and the file is at fault.
+func briefly(err *error) {
 	if r := recover(); r != nil {
 		*err = errors.New("the YAML cannot be read")
 	}
+	if said, ok := errors.AsType[yaml.Error](*err); ok {
+		*err = briefError{said}
+	}
 }
+
+// briefError is an error of the library without the text around its place: writing that takes
+// the library time by the square of how many words stand there.
+type briefError struct{ located }
+
+// located is a yaml.Error, whose name a field cannot have beside the method.
+type located interface{ yaml.Error }
+
+// Error says what is wrong and where.
+func (e briefError) Error() string { return e.FormatError(false, false) }
 
 // check looks at the tokens, which are made without recursion.
 func check(source []byte, limit int) error {
@@ -90,6 +104,9 @@ func check(source []byte, limit int) error {
 	}
 	if len(source) > limit {
 		return fmt.Errorf("the file is larger than %d bytes", limit)
+	}
+	if err := scannable(source); err != nil {
+		return err
 	}
 	tokens := lexer.Tokenize(string(source))
 	var seen shape

@@ -99,11 +99,39 @@ func TestWhatIsNotModestIsRefused(t *testing.T) {
 		"below long keys": {below + " [" + strings.Repeat("1,", 200_000) + "1]\n", "below long keys"},
 		"deep blocks":     {steps, "nested deeper"},
 		"an unknown word": {"colour: red", "unknown field"},
+		"empty lines":     {"a: |\n x\n" + strings.Repeat("\n", 1<<19), "line 203: more than 200 empty lines in a row"},
+		"blank lines":     {"a: >\n x\n" + strings.Repeat(" \t\r\n", 1<<17), "more than 200 empty lines in a row"},
+		"old empty lines": {"a: |\n x\n" + strings.Repeat("\r", 1<<19), "more than 200 empty lines in a row"},
+		"angles":          {"a: 1\nb: " + strings.Repeat("<", 1<<19), "line 2: more than 200 < in a row"},
+		"tabs":            {"a: \"" + strings.Repeat("\t=", 1<<18) + "\"", "line 1: too many tabs on long lines"},
 	} {
 		var into struct{ A any }
 		if err := yamlfile.Unmarshal([]byte(c.source), &into, 0, yaml.Strict()); err == nil ||
 			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %.200v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// An error has neither the text around its place in it nor takes long to be written.
+func TestErrorsAreBrief(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{strings.Repeat(`"`, 1<<16), strings.Repeat("`", 1<<16), "a: " + strings.Repeat("* ", 1<<15), "key: 's3cret\n", "a: [s3cret"} {
+		err := yamlfile.Unmarshal([]byte(source), new(any), 0)
+		_, treeErr := yamlfile.Tree([]byte(source), 0)
+		for _, err := range []error{err, treeErr} {
+			if err == nil || len(err.Error()) > 200 || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%.20q: %.300v", source, err)
+			}
+		}
+	}
+	// Texts of people have some of all that.
+	for _, source := range []string{
+		"a: |\n x\n" + strings.Repeat("\r\n", 190) + " y\n", "a: " + strings.Repeat("<", 190) + "\n", strings.Repeat("- a\tb\tc\n", 50_000),
+		strings.Repeat("- |\n  x\n\n\n", 10_000),
+	} {
+		if err := yamlfile.Unmarshal([]byte(source), new(any), 0); err != nil {
+			t.Errorf("%.20q: %v", source, err)
 		}
 	}
 }
