@@ -69,6 +69,7 @@ var briefRoutes = []string{
 	"GET /api/fs/files/{id}/document",
 	"GET /api/fs/files/{id}/thumbnail",
 	"GET /api/fs/files/{id}/versions",
+	"GET /api/fs/folders",
 	"GET /api/fs/search",
 	"GET /api/fs/shares",
 	"GET /api/fs/stat",

@@ -512,6 +512,7 @@ var fileRows = underFiles([]row{
 	{route: "PATCH /files/{id}/edit", target: "/files/{file}/edit", body: `{"oldString":"rye","newString":"oats"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "POST /move", target: "/move", body: `{"from":"{path}","to":"{new}"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "POST /copy", body: `{"from":"{folder}","to":"{new}"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /folders", target: "/folders?path={folder}", needs: "fs/list", owner: 200, other: 200, elsewhere: 200, refusal: `{"folders":[]}`},
 	{route: "POST /folders", body: `{"path":"{new}"}`, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
 	{route: "DELETE /folders", target: "/folders?path={folder}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
 	{route: "PATCH /files/{id}/public", target: "/files/{file}/public?public=true", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},

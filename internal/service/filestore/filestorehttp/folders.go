@@ -44,6 +44,11 @@ type FolderMade struct {
 	CreatedAt string `json:"createdAt"`
 }
 
+// FolderList is a page of folders.
+type FolderList struct {
+	Folders []FolderMade `json:"folders"`
+}
+
 func (a *api) folderRoutes() []httpserver.Route {
 	route := func(method, pattern, summary string, h handler, body, reply any,
 		params ...httpserver.Param,
@@ -56,7 +61,7 @@ func (a *api) folderRoutes() []httpserver.Route {
 	}
 	const onto = " `onto` says more than overwrite: `nothing` refuses where anything is, also a folder; `merge` puts folders together unless two files meet; " +
 		"`overwrite` is that with what it meets going to the trash; `replace` puts all that is there into the trash."
-	const oneAct = "A folder is one act: all of it or nothing, up to 50,000 files."
+	const oneAct = "A folder is one act: all of it or nothing, up to 10,000 files."
 	move := route(http.MethodPost, "/move", "Move a file or a folder by path", a.movePath, MoveBody{}, Moved{}, onceParam, matchParam)
 	move.Doc = oneAct + " What overwrite meets at the destination goes to the trash." + onto
 	duplicate := route(http.MethodPost, "/copy", "Copy a file or a folder by path", a.copyPath, MoveBody{}, Moved{}, onceParam)
@@ -65,12 +70,19 @@ func (a *api) folderRoutes() []httpserver.Route {
 	create := route(http.MethodPost, "/folders", "Make a folder that stays when it is empty", a.makeFolder, FolderBody{}, FolderMade{})
 	create.Doc = "200 when it was made before. Folders that have files need not be made."
 	create.Replies = append(create.Replies, httpserver.Reply{Status: 201, Body: FolderMade{}})
-	remove := route(http.MethodDelete, "/folders", "Move a folder with all in it to the trash", a.removeFolder, nil, Moved{}, pathParam, onceParam)
+	list := route(http.MethodGet, "/folders", "List the folders that stay when they are empty", a.listFolders, nil, FolderList{},
+		httpserver.Param{Name: "path", In: "query", Doc: "Folder: it is listed too if it was made, with those below; / when absent."},
+		httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "At most 1000, which is usual."},
+		httpserver.Param{Name: "after", In: "query", Doc: "The last path of the page before."})
+	list.Doc = "In path order, empty or not. Folders that files imply are not listed: `/files` shows them."
+	list.Replies = list.Replies[:1]
+	remove := route(http.MethodDelete, "/folders", "Move a folder with all in it to the trash", a.removeFolder, nil, Moved{}, pathParam, onceParam,
+		httpserver.Param{Name: "empty", In: "query", Doc: "true: refuse (409 `folder_not_empty`) where anything is in it."})
 	remove.Doc = oneAct + " Folders that are empty are forgotten."
 	publish := route(http.MethodPut, "/folders/public", "Make every file below a folder public, or end that", a.publishFolder, PublicFlag{}, PublicState{},
 		pathParam, publicParam, onceParam, matchParam)
 	publish.MaxBody = maxFlagBody
-	return []httpserver.Route{move, duplicate, create, remove, publish}
+	return []httpserver.Route{move, duplicate, list, create, remove, publish}
 }
 
 // twoPaths reads the body of a move or a copy.
@@ -143,12 +155,37 @@ func (a *api) makeFolder(w http.ResponseWriter, r *http.Request, access filestor
 	return httpserver.WriteJSON(w, status, FolderMade{f.Path, stamp(f.Created)})
 }
 
+func (a *api) listFolders(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	limit, err := number(r, "limit", 1, folder.MaxListed, folder.MaxListed)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	folders, err := a.deps.Folders.Made(r.Context(), access, q.Get("path"), q.Get("after"), limit)
+	if err != nil {
+		return err
+	}
+	out := FolderList{Folders: make([]FolderMade, 0, len(folders))}
+	for _, f := range folders {
+		out.Folders = append(out.Folders, FolderMade{f.Path, stamp(f.Created)})
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, out)
+}
+
 func (a *api) removeFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	path, err := pathOf(r)
 	if err != nil {
 		return err
 	}
-	receipt, err := a.deps.Folders.Trash(r.Context(), access, path, once(r, access))
+	remove := a.deps.Folders.Trash
+	switch r.URL.Query().Get("empty") {
+	case "", "false":
+	case "true":
+		remove = a.deps.Folders.Drop
+	default:
+		return fault.New(fault.Invalid, "empty is true or false")
+	}
+	receipt, err := remove(r.Context(), access, path, once(r, access))
 	return a.moved(w, r, receipt, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -44,6 +45,54 @@ func TestFoldersOverHTTP(t *testing.T) {
 		}
 		if got := strings.Join(names, ", "); got != "file /d/1, folder /d/b, folder /d/empty" {
 			t.Errorf("left are %s", got)
+		}
+	})
+}
+
+// What is listed says which folders stay when they are empty, page by page, and who
+// takes one away can refuse to take more.
+func TestMadeFoldersOverHTTP(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		s.put("/a/file", "implies /a")
+		for _, path := range []string{"/a/1", "/a/2", "/a/.dot", "/b"} {
+			s.own("POST", "/api/fs/folders", `{"path":"`+path+`"}`).want(201)
+		}
+		list := func(a answer) string {
+			var paths []string
+			for _, f := range decode[filestorehttp.FolderList](a.want(200)).Folders {
+				if f.CreatedAt == "" {
+					t.Errorf("%+v", f)
+				}
+				paths = append(paths, f.Path)
+			}
+			return strings.Join(paths, " ")
+		}
+		for query, want := range map[string]string{
+			"": "/a/.dot /a/1 /a/2 /b", "?path=/a/": "/a/.dot /a/1 /a/2", "?path=/a/1": "/a/1", "?path=/none": "",
+			"?limit=2": "/a/.dot /a/1", "?limit=2&after=/a/1": "/a/2 /b", "?limit=99999999999999999999": "/a/.dot /a/1 /a/2 /b",
+		} {
+			if got := list(s.own("GET", "/api/fs/folders"+query, "")); got != want {
+				t.Errorf("%q lists %q, want %q", query, got, want)
+			}
+		}
+		grant := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("fs/list", alice.Home("/a")))
+		theirs := token(t, bob, "", identitytest.Can("fs/list", alice.Home("/a")), identitytest.Proof(grant))
+		if got := list(s.do(theirs, "GET", "/api/fs/folders", "")); got != "/a/1 /a/2" {
+			t.Errorf("whoever may list a folder sees %q", got)
+		}
+		for _, query := range []string{"?limit=0", "?limit=x", "?path=/a/../b", "?after=%ff"} {
+			s.own("GET", "/api/fs/folders"+query, "").want(400)
+		}
+		if a := s.own("DELETE", "/api/fs/folders?path=/a&empty=true", "").want(409); !strings.Contains(a.body, "folder_not_empty") {
+			t.Errorf("the refusal is %s", a.body)
+		}
+		s.own("DELETE", "/api/fs/folders?path=/b&empty=yes", "").want(400)
+		s.own("DELETE", "/api/fs/folders?path=/b&empty=true", "").want(200)
+		s.own("DELETE", "/api/fs/folders?path=/b&empty=true", "").want(404)
+		if got := list(s.own("GET", "/api/fs/folders", "")); got != "/a/.dot /a/1 /a/2" {
+			t.Errorf("left are %q", got)
 		}
 	})
 }

@@ -147,6 +147,7 @@ func TestCIDScopedTokenUsesTwoRoutesOnly(t *testing.T) {
 	for _, r := range []struct{ method, target, body string }{
 		{"GET", "/api/fs/tree", ""},
 		{"GET", "/api/fs/files", ""},
+		{"GET", "/api/fs/folders", ""},
 		{"GET", "/api/fs/glob?pattern=/*", ""},
 		{"GET", "/api/fs/search?q=one", ""},
 		{"GET", "/api/fs/grep?q=one", ""},

@@ -93,6 +93,16 @@ func (s *Store) FolderAt(ctx context.Context, scope filestore.Scope, path string
 	return folder.Folder{Path: path}, nil
 }
 
+// MadeFolders implements folder.Store.
+func (s *Store) MadeFolders(ctx context.Context, scope filestore.Scope, l folder.MadeQuery) ([]folder.Folder, error) {
+	q := scoped.New(folderFields).Scope(scope, folderColumns)
+	if l.Under != "/" {
+		q.Add(" AND d.path >= ? AND d.path < ? AND ", l.Under, l.Under+"0").Under("d.path", vfspath.Root(l.Under))
+	}
+	q.Add(" AND d.path > ? ORDER BY d.path LIMIT ?", l.After, l.Limit)
+	return collect(ctx, s.db.Read(), q, scanFolder)
+}
+
 // MakeFolder implements folder.Store.
 func (s *Store) MakeFolder(ctx context.Context, m folder.Making) (f folder.Folder, created bool, err error) {
 	ns := m.Scope.Namespace
@@ -203,6 +213,21 @@ func (s *Store) TrashFolder(ctx context.Context, c filestore.Change, path string
 		}
 		seq, err := s.trashSubtree(ctx, tx, c, t)
 		return filestore.Receipt{Seq: seq, Count: t.count()}, err
+	})
+}
+
+// DropFolder implements folder.Store.
+func (s *Store) DropFolder(ctx context.Context, c filestore.Change, path string) (filestore.Receipt, error) {
+	return s.change(diskroom.Freeing(ctx), c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
+		t, err := s.mustSubtree(ctx, tx, c.Scope, path)
+		if err != nil {
+			return filestore.Receipt{}, err
+		}
+		if t.count() > 1 || len(t.folders) == 0 || t.folders[0].Path != path {
+			return filestore.Receipt{}, fault.New(fault.Conflict, "the folder is not empty").WithCode("folder_not_empty")
+		}
+		seq, err := s.trashSubtree(ctx, tx, c, t)
+		return filestore.Receipt{Seq: seq, Count: 1}, err
 	})
 }
 

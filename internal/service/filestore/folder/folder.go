@@ -27,8 +27,12 @@ import (
 // folders.
 const MaxEntries = 10_000
 
-// MaxMade is how many folders may be made in a namespace.
-const MaxMade = 100_000
+// MaxMade is how many folders may be made in a namespace, MaxListed how many of them
+// one listing gives.
+const (
+	MaxMade   = 100_000
+	MaxListed = 1000
+)
 
 // Folder is a folder that is there.
 type Folder struct {
@@ -53,6 +57,12 @@ type Entry struct {
 // EntryQuery selects entries below Prefix, which ends with a slash, in path order.
 type EntryQuery struct {
 	Prefix, From string
+	Limit        int
+}
+
+// MadeQuery selects the made folders at and below Under, in path order.
+type MadeQuery struct {
+	Under, After string
 	Limit        int
 }
 
@@ -124,7 +134,11 @@ type Store interface {
 	FileAt(ctx context.Context, s filestore.Scope, path string) (Entry, error)
 	// FolderAt returns a folder that is there; NotFound otherwise.
 	FolderAt(ctx context.Context, s filestore.Scope, path string) (Folder, error)
+	// MadeFolders lists folders that stay when they are empty, whether or not they are.
+	MadeFolders(ctx context.Context, s filestore.Scope, q MadeQuery) ([]Folder, error)
 	MakeFolder(ctx context.Context, m Making) (f Folder, created bool, err error)
+	// DropFolder forgets a folder that was made and that has nothing in the scope in it.
+	DropFolder(ctx context.Context, c filestore.Change, path string) (filestore.Receipt, error)
 	// TrashFolder, MoveTo and Copy count the files and made folders in the receipt, or
 	// have the file when it is one.
 	TrashFolder(ctx context.Context, c filestore.Change, path string) (filestore.Receipt, error)
@@ -198,10 +212,23 @@ func (s *Service) Make(ctx context.Context, a filestore.Access, path string) (Fo
 	})
 }
 
+// Drop forgets a folder that was made, and refuses one in which something is.
+func (s *Service) Drop(ctx context.Context, a filestore.Access, path string,
+	once filestore.Once,
+) (filestore.Receipt, error) {
+	return s.remove(ctx, a, path, once, s.store.DropFolder)
+}
+
 // Trash puts every file of a folder into the trash and forgets the folder. The
 // receipt counts what went.
 func (s *Service) Trash(ctx context.Context, a filestore.Access, path string,
 	once filestore.Once,
+) (filestore.Receipt, error) {
+	return s.remove(ctx, a, path, once, s.store.TrashFolder)
+}
+
+func (s *Service) remove(ctx context.Context, a filestore.Access, path string, once filestore.Once,
+	do func(context.Context, filestore.Change, string) (filestore.Receipt, error),
 ) (filestore.Receipt, error) {
 	scope, err := a.Scope(filestore.Delete)
 	if err != nil {
@@ -211,7 +238,7 @@ func (s *Service) Trash(ctx context.Context, a filestore.Access, path string,
 		return filestore.Receipt{}, err
 	}
 	return s.act(ctx, a, once, func() (filestore.Receipt, error) {
-		return s.store.TrashFolder(ctx, s.change(a, scope, once), path)
+		return do(ctx, s.change(a, scope, once), path)
 	})
 }
 
