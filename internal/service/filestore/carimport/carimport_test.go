@@ -13,10 +13,12 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/car"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/unixfs"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
 	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
@@ -90,6 +92,116 @@ func TestAnExportComesBack(t *testing.T) {
 		over := archive("/copy", b)
 		over.Overwrite = true
 		if _, err := importer(w).Unpack(t.Context(), owner, over); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Empty folders are in an export, as importers make them of a tree on a disk, and come
+// back from it. Which folders were made is otherwise nothing that a root tells.
+func TestEmptyFoldersComeBack(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		// The CID that ipfs-unixfs-importer 17.1.1 and boxo give a folder without entries.
+		const nothing = "bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354"
+		owner := filestore.Owner(alice)
+		mkdir := func(paths ...string) {
+			for _, path := range paths {
+				if _, _, err := w.Folders.Make(t.Context(), owner, path); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		root := func(path string) string {
+			e, err := w.DAG.Export(t.Context(), owner, path)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			var b bytes.Buffer
+			if err := e.Write(&b); err != nil || int64(b.Len()) != e.Size() {
+				t.Fatalf("%s: %d bytes of %d, %v", path, b.Len(), e.Size(), err)
+			}
+			return e.Root().String()
+		}
+		if got := root("/"); got != nothing {
+			t.Errorf("an empty namespace is %s", got)
+		}
+		mkdir("/d/none", "/d/full", "/d/full/er", "/d/deep/er/none", "/d/.dot", "/d/none.txt")
+		for _, path := range []string{"/d/a", "/d/full/file", "/d/full/er/file", "/d/none-", "/d/deep/c"} {
+			w.MustPut(t, alice, path, path)
+		}
+		for _, path := range []string{"/d/none", "/d/deep/er/none", "/d/none.txt"} {
+			if got := root(path); got != nothing {
+				t.Errorf("%s is %s", path, got)
+			}
+		}
+		leaf := func(name, text string) cid.Link {
+			c, n, err := cid.Sum(strings.NewReader(text), cid.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return cid.Link{Name: name, CID: c, Bytes: uint64(n), Cumulative: uint64(n)}
+		}
+		in := func(name string, entries ...cid.Link) cid.Link {
+			link := cid.Folder(entries, func(cid.Block) {})
+			link.Name = name
+			return link
+		}
+		want := in("", leaf("a", "/d/a"), in("none"), in("none.txt"), in(".dot"), leaf("none-", "/d/none-"),
+			in("full", leaf("file", "/d/full/file"), in("er", leaf("file", "/d/full/er/file"))),
+			in("deep", leaf("c", "/d/deep/c"), in("er", in("none")))).CID.String()
+		if got := root("/d"); got != want {
+			t.Errorf("the tree is %s, want %s", got, want)
+		}
+		b := export(t, w, "/d")
+		for range 2 {
+			if done, err := importer(w).Unpack(t.Context(), owner, archive("/copy", b)); err != nil || done.Root != want {
+				t.Fatalf("%s, %v", done.Root, err)
+			}
+		}
+		if again := export(t, w, "/copy"); !bytes.Equal(again, b) {
+			t.Error("the copy's export is another one")
+		}
+		made, err := w.Folders.Made(t.Context(), owner, "/copy", "", 10)
+		if err != nil || len(made) != 4 {
+			t.Errorf("made are %+v, %v", made, err)
+		}
+		// Whoever does not see dot-folders exports the others; what reaches one folder, that alone.
+		guest := func(at string) filestore.Access {
+			return filestore.Access{Namespace: alice, Grants: []filestore.Grant{
+				{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: vfspath.Root(at)}},
+			}}
+		}
+		if _, err := w.DAG.Export(t.Context(), guest("/"), "/d/.dot"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a dot-folder: %v", err)
+		}
+		if _, err := w.DAG.Export(t.Context(), guest("/d/full"), "/d/none"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a folder of others: %v", err)
+		}
+		e, err := w.DAG.Export(t.Context(), guest("/d/deep"), "/d")
+		if err != nil || e.Root() != in("", in("deep", leaf("c", "/d/deep/c"), in("er", in("none")))).CID {
+			t.Errorf("what reaches one folder: %v", err)
+		}
+	})
+}
+
+// Folders count among those of an export whether files are in them or not.
+func TestAnExportHasSoManyFolders(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		err := w.DB.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			_, err := tx.ExecContext(ctx, `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+				INSERT INTO filestore_folders (ns, path, hidden, id, created_ms)
+				SELECT '`+alice+`', '/many/' || substr('' || (1000000 + i), 2) || '/in', 0, 'folder-' || i, 0 FROM n`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.DAG.Export(t.Context(), filestore.Owner(alice), "/many"); !fault.Is(err, fault.TooLarge) {
+			t.Errorf("50,001 folders in as many others: %v", err)
+		}
+		if _, err := w.DAG.Export(t.Context(), filestore.Owner(alice), "/many/000001"); err != nil {
 			t.Error(err)
 		}
 	})

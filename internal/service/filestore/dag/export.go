@@ -1,7 +1,8 @@
 // Package dag shows files and folders as graphs of content-addressed blocks.
 //
 // It promises that the CIDs of files are those that the store gives everywhere,
-// and that every leaf is checked against its CID on the way out.
+// that a folder has the CID that importers give the same tree on a disk, with the
+// empty folders in it, and that every leaf is checked against its CID on the way out.
 package dag
 
 import (
@@ -18,19 +19,23 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
 // Service shows a file store as blocks.
 type Service struct {
-	files *filestore.Service
-	store filestore.Store
+	files   *filestore.Service
+	store   filestore.Store
+	folders *folder.Service
 }
 
 // New returns a Service.
-func New(files *filestore.Service) *Service { return &Service{files, files.Records()} }
+func New(files *filestore.Service, folders *folder.Service) *Service {
+	return &Service{files, files.Records(), folders}
+}
 
-// Bounds of one export: its files, and the folders that lead to them, of which
-// few files with long paths may have very many.
+// Bounds of one export: its files, and its folders, of which few files with long
+// paths may have very many.
 const (
 	exportFiles   = 20_000
 	exportFolders = 100_000
@@ -66,31 +71,66 @@ func (s *Service) Export(ctx context.Context, a filestore.Access, path string) (
 		return nil, err
 	}
 	e := &Export{svc: s, ctx: ctx, use: func() error { return s.files.CountUse(ctx, a) }}
-	folders, before := 0, ""
+	files, err := s.filesUnder(ctx, scope, path)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.folders.AllMade(ctx, scope, path)
+	if err != nil {
+		return nil, err
+	}
+	if len(files)+len(made) == 0 && path != "/" {
+		return nil, filestore.NotFound()
+	}
+	if len(files)+len(made) > 1 && len(files) > 0 && files[0].Path == path {
+		files = files[1:] // a name of two kinds, from an older release: the folder is meant
+	}
+	if err := countFolders(files, made); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := e.add(f); err != nil {
+			return nil, err
+		}
+	}
+	e.plan(path, made)
+	return e, nil
+}
+
+// filesUnder lists the files at and below a path.
+func (s *Service) filesUnder(ctx context.Context, scope filestore.Scope, path string) ([]filestore.File, error) {
+	var all []filestore.File
 	for q := (filestore.ListQuery{Under: path, Limit: 1000}); ; {
 		files, err := s.store.Files(ctx, scope, q)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range files {
-			if folders += newFolders(before, f.Path); folders > exportFolders {
-				return nil, fault.Newf(fault.TooLarge, "an export has at most %d folders: export them one by one", exportFolders)
-			}
-			if err := e.add(f); err != nil {
-				return nil, err
-			}
-			before = f.Path
+		if all = append(all, files...); len(all) > exportFiles {
+			return nil, fault.Newf(fault.TooLarge, "an export has at most %d files: export folders one by one", exportFiles)
 		}
 		if len(files) < q.Limit {
-			break
+			return all, nil
 		}
 		q.After = files[len(files)-1].Path
 	}
-	if len(e.files) == 0 && path != "/" {
-		return nil, filestore.NotFound()
+}
+
+// countFolders refuses a tree of too many folders. Both lists are in path order.
+func countFolders(files []filestore.File, made []folder.Folder) error {
+	folders, before := 0, ""
+	for len(files)+len(made) > 0 {
+		next := ""
+		if len(made) == 0 || len(files) > 0 && files[0].Path < made[0].Path+"/" {
+			next, files = files[0].Path, files[1:]
+		} else {
+			next, made = made[0].Path+"/", made[1:]
+		}
+		if folders += newFolders(before, next); folders > exportFolders {
+			return fault.Newf(fault.TooLarge, "an export has at most %d folders: export them one by one", exportFolders)
+		}
+		before = next
 	}
-	e.plan(path)
-	return e, nil
+	return nil
 }
 
 // newFolders counts the folders of a path that the path before it is not in.
@@ -104,9 +144,6 @@ func newFolders(before, path string) int {
 
 // add reads a file's leaves and makes its inner nodes.
 func (e *Export) add(f filestore.File) error {
-	if len(e.files) == exportFiles {
-		return fault.Newf(fault.TooLarge, "an export has at most %d files: export folders one by one", exportFiles)
-	}
 	x := exportFile{file: f}
 	if f.Size <= cid.LeafSize {
 		c, err := cid.Parse(f.CID)
@@ -133,12 +170,27 @@ func (e *Export) add(f filestore.File) error {
 	return nil
 }
 
+// entry is something that a folder has. The path of a folder ends with a slash: it is
+// there for those in which nothing is.
+type entry struct {
+	path string
+	link cid.Link
+}
+
 // plan makes the folders and adds up the length.
-func (e *Export) plan(path string) {
+func (e *Export) plan(path string, made []folder.Folder) {
 	if len(e.files) == 1 && e.files[0].file.Path == path {
 		e.root = e.files[0].link.CID
 	} else {
-		e.root = e.folder(strings.TrimSuffix(path, "/")+"/", e.files).CID
+		tree := make([]entry, 0, len(e.files)+len(made))
+		for _, x := range e.files {
+			tree = append(tree, entry{x.file.Path, x.link})
+		}
+		for _, f := range made {
+			tree = append(tree, entry{path: f.Path + "/"})
+		}
+		slices.SortFunc(tree, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+		e.root = e.folder(strings.TrimSuffix(path, "/")+"/", tree).CID
 	}
 	e.size = int64(len(e.header()))
 	for _, b := range e.folders {
@@ -154,25 +206,27 @@ func (e *Export) plan(path string) {
 	}
 }
 
-// folder makes the blocks of a folder whose files, in path order, are given.
-func (e *Export) folder(base string, files []exportFile) cid.Link {
+// folder makes the blocks of a folder whose entries, at any depth and in path order,
+// are given.
+func (e *Export) folder(base string, tree []entry) cid.Link {
 	var entries []cid.Link
-	for len(files) > 0 {
-		name, _, nested := strings.Cut(files[0].file.Path[len(base):], "/")
-		if !nested {
-			link := files[0].link
-			link.Name = name
-			entries, files = append(entries, link), files[1:]
+	for len(tree) > 0 {
+		if tree[0].path == base { // itself
+			tree = tree[1:]
 			continue
 		}
-		below := base + name + "/"
+		link := tree[0].link
+		name, _, nested := strings.Cut(tree[0].path[len(base):], "/")
 		n := 1
-		for n < len(files) && strings.HasPrefix(files[n].file.Path, below) {
-			n++
+		if nested {
+			below := base + name + "/"
+			for n < len(tree) && strings.HasPrefix(tree[n].path, below) {
+				n++
+			}
+			link = e.folder(below, tree[:n])
 		}
-		link := e.folder(below, files[:n])
 		link.Name = name
-		entries, files = append(entries, link), files[n:]
+		entries, tree = append(entries, link), tree[n:]
 	}
 	return cid.Folder(entries, func(b cid.Block) { e.folders = append(e.folders, b) })
 }

@@ -47,7 +47,9 @@ const prefix = "/api/fs"
 
 // Surface returns the routes.
 func Surface(s *filestore.Service, d Deps) httpserver.Surface {
-	a := &api{svc: s, find: search.New(s), text: filetext.New(s), dag: dag.New(s), plain: plainlink.New(s, nil), deps: d}
+	a := &api{
+		svc: s, find: search.New(s), text: filetext.New(s), dag: dag.New(s, d.Folders), plain: plainlink.New(s, nil), deps: d,
+	}
 	a.uploads = newUploads(a)
 	var routes []httpserver.Route
 	for _, group := range [][]httpserver.Route{

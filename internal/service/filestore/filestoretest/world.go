@@ -87,7 +87,7 @@ func New(t testing.TB, db *sqldb.DB, objects blob.Store, change ...func(*filesto
 	w.Service = w.Node(change...)
 	w.Folders = folder.New(w.Service, w.Store)
 	w.Find, w.Text, w.Upkeep, w.DAG = search.New(w.Service), filetext.New(w.Service), upkeep.New(w.Service),
-		dag.New(w.Service)
+		dag.New(w.Service, w.Folders)
 	return w
 }
 
