@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,15 +51,7 @@ func listFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 			return about(folder, err)
 		}
 		if len(nodes) == 0 && folder != "/" {
-			f, err := r.Stat(ctx, folder)
-			if err != nil {
-				return about(folder, err)
-			}
-			if *asJSON {
-				return printJSON(s, f)
-			}
-			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, bytesize.Text(f.Size), f.Path)
-			return err
+			return listFile(ctx, r, s, folder, *asJSON)
 		}
 		if *asJSON {
 			return printJSON(s, nodes...)
@@ -73,6 +66,24 @@ func listFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 		}
 		return table.Flush()
 	}
+}
+
+// listFile lists what is no folder with something in it: a file, or an empty folder.
+func listFile(ctx context.Context, r remote, s shell.IO, at string, asJSON bool) error {
+	f, err := r.Stat(ctx, at)
+	if filestoreclient.IsStatus(err, http.StatusNotFound) {
+		if made, listed := r.Made(ctx, at); listed == nil && len(made) > 0 {
+			return nil
+		}
+	}
+	if err != nil {
+		return about(at, err)
+	}
+	if asJSON {
+		return printJSON(s, f)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, bytesize.Text(f.Size), f.Path)
+	return err
 }
 
 // listDeep lists files with all that is known of them.

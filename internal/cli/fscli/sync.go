@@ -1,162 +1,47 @@
 package fscli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
 
-// ignoreFile lists what a synchronisation leaves alone, in the local folder: one
-// pattern a line, for names or for paths below the folder. What is ignored is neither
-// sent, fetched nor deleted.
-const ignoreFile = ".castaliaignore"
-
-// tally counts what a command did with many files.
-type tally struct{ done, equal, deleted, failed int }
+// tally counts what a command did with many files, and which folders it made.
+type tally struct{ done, equal, deleted, failed, folders int }
 
 // did counts one. What failed is told, and does not stop the others.
-func (t *tally) did(s shell.IO, err error) {
+func (t *tally) did(s shell.IO, err error) { t.count(s, &t.done, err) }
+
+func (t *tally) count(s shell.IO, what *int, err error) {
 	if err != nil {
 		t.failed++
 		_, _ = fmt.Fprintln(s.Err, err)
 		return
 	}
-	t.done++
+	*what++
 }
 
 // tell sums up, and fails when something failed.
 func (t *tally) tell(s shell.IO, verb string) error {
-	_, _ = fmt.Fprintf(s.Err, "%d %s, %d equal, %d deleted, %d failed\n", t.done, verb, t.equal, t.deleted, t.failed)
+	folders := ""
+	if t.folders > 0 {
+		folders = fmt.Sprintf(", empty folders made: %d", t.folders)
+	}
+	_, _ = fmt.Fprintf(s.Err, "%d %s, %d equal, %d deleted, %d failed%s\n", t.done, verb, t.equal, t.deleted, t.failed, folders)
 	if t.failed > 0 {
-		return fmt.Errorf("%d files failed", t.failed)
+		return fmt.Errorf("%d failed", t.failed)
 	}
 	return nil
-}
-
-// patterns are what is ignored.
-type patterns []string
-
-func readPatterns(folder string) (patterns, error) {
-	f, err := os.Open(filepath.Join(folder, ignoreFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return patterns{ignoreFile}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	all := patterns{ignoreFile}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		line := strings.Trim(strings.TrimSpace(lines.Text()), "/")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if _, err := path.Match(line, ""); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", ignoreFile, line, err)
-		}
-		all = append(all, line)
-	}
-	return all, lines.Err()
-}
-
-// match reports whether a path below the folder, or a folder that it is in, is ignored.
-func (p patterns) match(name string) bool {
-	for at := name; at != "." && at != "/"; at = path.Dir(at) {
-		for _, pattern := range p {
-			byName, _ := path.Match(pattern, path.Base(at)) // it was tried when it was read
-			byPath, _ := path.Match(pattern, at)
-			if byName || byPath {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// localFiles lists the regular files below a folder, with slashes. Symbolic links to
-// files are followed or named; other things are named.
-func localFiles(s shell.IO, folder string, follow bool, ignored patterns) ([]string, error) {
-	var all []string
-	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(folder, name)
-		if err != nil {
-			return err
-		}
-		slashed := filepath.ToSlash(below)
-		switch {
-		case below == ".":
-			return nil
-		case ignored.match(slashed) && d.IsDir():
-			return filepath.SkipDir
-		case d.IsDir(), ignored.match(slashed):
-			return nil
-		case d.Type()&fs.ModeSymlink != 0 && follow:
-			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-				all = append(all, slashed)
-				return nil
-			}
-			_, _ = fmt.Fprintf(s.Err, "%s is left out: it leads to no file\n", name)
-			return nil
-		case d.Type()&fs.ModeSymlink != 0:
-			_, _ = fmt.Fprintf(s.Err, "%s is left out: it is a symbolic link (--follow)\n", name)
-			return nil
-		case !d.Type().IsRegular():
-			_, _ = fmt.Fprintf(s.Err, "%s is left out: it is no file\n", name)
-			return nil
-		}
-		all = append(all, slashed)
-		return nil
-	})
-	return all, err
-}
-
-// emptyFolders lists the folders without anything in them at and below a folder, with
-// slashes.
-func emptyFolders(folder string) ([]string, error) {
-	var all []string
-	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		entries, err := os.ReadDir(name)
-		if err != nil || len(entries) > 0 {
-			return err
-		}
-		below, err := filepath.Rel(folder, name)
-		all = append(all, filepath.ToSlash(below))
-		return err
-	})
-	return all, err
-}
-
-// remoteFiles lists the files below a remote folder by their names in it.
-func remoteFiles(ctx context.Context, r remote, folder string) (map[string]filestoreclient.File, error) {
-	base := strings.TrimSuffix(folder, "/") + "/"
-	files, err := r.Under(ctx, base)
-	if err != nil {
-		return nil, about(folder, err)
-	}
-	all := make(map[string]filestoreclient.File, len(files))
-	for _, f := range files {
-		all[strings.TrimPrefix(f.Path, base)] = f
-	}
-	return all, nil
 }
 
 // hasContent reports whether a local file has the content of a remote one.
@@ -207,18 +92,13 @@ func syncFolders(flags *flag.FlagSet, s shell.IO) fsWork {
 		if err != nil {
 			return err
 		}
-		there, err := remoteFiles(ctx, r, y.remote)
+		there, err := readRemote(ctx, r, y.remote, ignored)
 		if err != nil {
 			return err
 		}
-		for name := range there {
-			if ignored.match(name) {
-				delete(there, name)
-			}
-		}
-		var here []string
+		var here localTree
 		if shell.IsFolder(y.local) {
-			if here, err = localFiles(s, y.local, *follow, ignored); err != nil {
+			if here, err = readLocal(s, y.local, *follow, ignored); err != nil {
 				return err
 			}
 		}
@@ -230,11 +110,12 @@ func syncFolders(flags *flag.FlagSet, s shell.IO) fsWork {
 }
 
 // send makes the remote folder like the local one.
-func (y *syncing) send(ctx context.Context, here []string, there map[string]filestoreclient.File) error {
-	for _, name := range here {
+func (y *syncing) send(ctx context.Context, here localTree, there remoteTree) error {
+	extra := maps.Clone(there.files)
+	for _, name := range here.files {
 		from := filepath.Join(y.local, filepath.FromSlash(name))
-		f, known := there[name]
-		delete(there, name)
+		f, known := there.files[name]
+		delete(extra, name)
 		if known {
 			same, err := hasContent(from, f)
 			if err != nil {
@@ -245,33 +126,51 @@ func (y *syncing) send(ctx context.Context, here []string, there map[string]file
 				continue
 			}
 		}
-		if y.act(ctx, "send", name, func() error {
+		if y.act(ctx, &y.tally.done, "send", name, func() error {
 			return putFile(ctx, y.r, y.s, from, path.Join(y.remote, name), false)
 		}) != nil {
 			return ctx.Err()
 		}
 	}
-	if err := y.drop(ctx, there, func(name string) error {
+	err := y.drop(ctx, sorted(extra), "", func(name string) error {
 		_, err := y.r.Remove(ctx, path.Join(y.remote, name))
 		return about(name, err)
+	})
+	if err != nil {
+		return err
+	}
+	if err := y.drop(ctx, left(there.made, set(here.folders), there.kept), "/", func(name string) error {
+		return about(name, y.r.RemoveEmptyFolder(ctx, path.Join(y.remote, name)))
 	}); err != nil {
 		return err
+	}
+	made := set(there.made)
+	for _, name := range here.empty() {
+		at := path.Join(y.remote, name)
+		if made[name] || at == "/" {
+			continue
+		}
+		if err := y.act(ctx, &y.tally.folders, "make", name+"/", func() error {
+			return about(name, y.r.MakeFolder(ctx, at))
+		}); err != nil {
+			return err
+		}
 	}
 	return y.tally.tell(y.s, "sent")
 }
 
 // fetch makes the local folder like the remote one.
-func (y *syncing) fetch(ctx context.Context, here []string, there map[string]filestoreclient.File) error {
-	if len(there) == 0 {
+func (y *syncing) fetch(ctx context.Context, here localTree, there remoteTree) error {
+	if len(there.files)+len(there.made) == 0 {
 		return fmt.Errorf("%s: there are no files", y.remote) // and not a reason to delete all that is here
 	}
-	only := map[string]filestoreclient.File{}
-	for _, name := range here {
-		only[name] = filestoreclient.File{}
+	extra := map[string]filestoreclient.File{}
+	for _, name := range here.files {
+		extra[name] = filestoreclient.File{}
 	}
-	for _, name := range sorted(there) {
-		f, below := there[name], filepath.FromSlash(name)
-		delete(only, name)
+	for _, name := range sorted(there.files) {
+		f, below := there.files[name], filepath.FromSlash(name)
+		delete(extra, name)
 		if !filepath.IsLocal(below) {
 			y.tally.did(y.s, fmt.Errorf("%s cannot be a local name", f.Path))
 			continue
@@ -285,53 +184,51 @@ func (y *syncing) fetch(ctx context.Context, here []string, there map[string]fil
 			y.tally.equal++
 			continue
 		}
-		if y.act(ctx, "fetch", name, func() error { return getFile(ctx, y.r, y.s, f.Path, to, 0, f) }) != nil {
+		if y.act(ctx, &y.tally.done, "fetch", name, func() error {
+			return getFile(ctx, y.r, y.s, f.Path, to, 0, f)
+		}) != nil {
 			return ctx.Err()
 		}
 	}
-	if err := y.drop(ctx, only, func(name string) error {
-		return os.Remove(filepath.Join(y.local, filepath.FromSlash(name)))
-	}); err != nil {
+	remove := func(name string) error { return os.Remove(filepath.Join(y.local, filepath.FromSlash(name))) }
+	if err := y.drop(ctx, sorted(extra), "", remove); err != nil {
 		return err
+	}
+	folders := there.folders()
+	if err := y.drop(ctx, left(here.folders, folders, here.kept), "/", remove); err != nil {
+		return err
+	}
+	for _, name := range left(there.made, set(here.folders), there.implied()) {
+		if err := y.act(ctx, &y.tally.folders, "make", name+"/", func() error {
+			return makeLocal(y.local, name)
+		}); err != nil {
+			return err
+		}
 	}
 	return y.tally.tell(y.s, "fetched")
 }
 
-// act does one thing, or says what it would be. It fails when the command was ended.
-func (y *syncing) act(ctx context.Context, verb, name string, do func() error) error {
+// act does one thing and counts it, or says what it would be. It fails when the command
+// was ended.
+func (y *syncing) act(ctx context.Context, count *int, verb, name string, do func() error) error {
 	if y.dry {
 		_, _ = fmt.Fprintf(y.s.Out, "would %s %s\n", verb, name)
-		y.tally.done++
+		*count++
 		return nil
 	}
-	y.tally.did(y.s, do())
+	y.tally.count(y.s, count, do())
 	return ctx.Err()
 }
 
 // drop deletes what the source does not have, when that was asked for.
-func (y *syncing) drop(ctx context.Context, extra map[string]filestoreclient.File,
-	remove func(name string) error,
-) error {
+func (y *syncing) drop(ctx context.Context, extra []string, mark string, remove func(name string) error) error {
 	if !y.delete {
 		return nil
 	}
-	for _, name := range sorted(extra) {
-		before := y.tally.done
-		if err := y.act(ctx, "delete", name, func() error { return remove(name) }); err != nil {
+	for _, name := range extra {
+		if err := y.act(ctx, &y.tally.deleted, "delete", name+mark, func() error { return remove(name) }); err != nil {
 			return err
-		}
-		if y.tally.done > before {
-			y.tally.done, y.tally.deleted = before, y.tally.deleted+1
 		}
 	}
 	return nil
-}
-
-func sorted(files map[string]filestoreclient.File) []string {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -54,11 +54,7 @@ func putFiles(flags *flag.FlagSet, s shell.IO) fsWork {
 // putFolder stores what is below a folder. What is there already is not sent, so that
 // the same command goes on after it was cut.
 func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, follow, create bool) error {
-	files, err := localFiles(s, local, follow, nil)
-	if err != nil {
-		return err
-	}
-	empty, err := emptyFolders(local)
+	here, err := readLocal(s, local, follow, nil)
 	if err != nil {
 		return err
 	}
@@ -67,7 +63,7 @@ func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, foll
 		return err
 	}
 	var tally tally
-	for _, name := range files {
+	for _, name := range here.files {
 		from, target := filepath.Join(local, filepath.FromSlash(name)), path.Join(to, name)
 		if f, known := there[name]; known && !create {
 			same, err := hasContent(from, f)
@@ -84,7 +80,7 @@ func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, foll
 			return ctx.Err()
 		}
 	}
-	for _, name := range empty {
+	for _, name := range here.empty() {
 		if err := r.MakeFolder(ctx, path.Join(to, name)); err != nil {
 			return about(name, err)
 		}
@@ -239,6 +235,10 @@ func (g getting) folder(ctx context.Context, from, local string) error {
 	if err != nil {
 		return err
 	}
+	made, err := g.r.Made(ctx, from)
+	if err != nil {
+		return err
+	}
 	var tally tally
 	for _, f := range files {
 		below := filepath.FromSlash(strings.TrimPrefix(f.Path, from))
@@ -256,6 +256,13 @@ func (g getting) folder(ctx context.Context, from, local string) error {
 		if tally.did(g.s, err); ctx.Err() != nil {
 			return ctx.Err()
 		}
+	}
+	for _, at := range made {
+		name := nameIn(from, at)
+		if shell.IsFolder(filepath.Join(local, filepath.FromSlash(name))) {
+			continue
+		}
+		tally.count(g.s, &tally.folders, makeLocal(local, name))
 	}
 	return tally.tell(g.s, "fetched")
 }

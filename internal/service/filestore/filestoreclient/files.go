@@ -51,6 +51,27 @@ func (c *Client) Under(ctx context.Context, folder string) ([]File, error) {
 	return c.pages(ctx, "/files", at(folder))
 }
 
+// Made lists the folders at and below a path that stay when they are empty, in path order.
+func (c *Client) Made(ctx context.Context, folder string) ([]string, error) {
+	const limit = 1000
+	var all []string
+	q := at(folder)
+	q.Set("limit", strconv.Itoa(limit))
+	for {
+		var page filestorehttp.FolderList
+		if err := c.call(ctx, request{method: http.MethodGet, path: api + "/folders", query: q}, &page); err != nil {
+			return nil, err
+		}
+		for _, f := range page.Folders {
+			all = append(all, f.Path)
+		}
+		if len(page.Folders) < limit {
+			return all, nil
+		}
+		q.Set("after", all[len(all)-1])
+	}
+}
+
 // pages reads a listing to its end.
 func (c *Client) pages(ctx context.Context, route string, q url.Values) ([]File, error) {
 	const limit = 200
@@ -255,6 +276,13 @@ func (c *Client) RemoveFolder(ctx context.Context, path string) (int, error) {
 	var out filestorehttp.Moved
 	err := c.call(ctx, request{method: http.MethodDelete, path: api + "/folders", query: at(path)}, &out)
 	return out.Count, err
+}
+
+// RemoveEmptyFolder forgets a folder, unless something is in it.
+func (c *Client) RemoveEmptyFolder(ctx context.Context, path string) error {
+	q := at(path)
+	q.Set("empty", "true")
+	return c.call(ctx, request{method: http.MethodDelete, path: api + "/folders", query: q}, nil)
 }
 
 // Versions lists the versions of the file at a path.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -310,6 +311,9 @@ func TestAFileAndAFolderOfOneNameArePartedByARename(t *testing.T) {
 		}
 		if got := all(t, w); got != "/a /a/ /a/x" {
 			t.Fatalf("shown as %s", got)
+		}
+		if e, err := w.DAG.Export(t.Context(), owner, "/a"); err != nil || e.Write(io.Discard) != nil {
+			t.Errorf("exported: %v", err)
 		}
 		w.MustPut(t, ns, "/a", "a new version")
 		if _, err := w.Move(t.Context(), owner, filestore.Target{Path: "/a"}, "/c", false); err != nil {
