@@ -4,10 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/archive"
@@ -60,17 +57,14 @@ func (f *passphraseFlags) read(s shell.IO, fresh bool) (string, error) {
 
 // askSecret reads a line from the terminal without showing it.
 func askSecret(s shell.IO, prompt string) (string, error) {
-	in, ok := s.In.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	if !s.InIsTerminal() {
 		return "", fmt.Errorf("there is no terminal to ask for the passphrase: give --passphrase-file or %s", passphraseEnv)
 	}
-	_, _ = fmt.Fprint(s.Err, prompt)
-	text, err := term.ReadPassword(int(in.Fd()))
-	_, _ = fmt.Fprintln(s.Err)
+	text, err := shell.AskHidden(s, prompt)
 	if err != nil {
 		return "", fmt.Errorf("read passphrase: %w", err)
 	}
-	return string(text), nil
+	return text, nil
 }
 
 // lockFlags say for whom an archive is encrypted.

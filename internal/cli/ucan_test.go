@@ -62,6 +62,88 @@ func TestKeyFromMnemonic(t *testing.T) {
 	}
 }
 
+// typing runs a command with something on its standard input.
+func typing(t *testing.T, text string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(text), Out: &out, Err: &errs})
+	return strings.TrimSpace(out.String()), errs.String(), code
+}
+
+func TestKeyAsWordsThereAndBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	alice := mustRun(t, "key", "new", "--out", file("alice.key"))
+	written := mustRun(t, "key", "words", file("alice.key"))
+	if !strings.HasPrefix(written, "1. ") || !strings.Contains(written, "24. ") || strings.Count(written, "\n") != 5 {
+		t.Errorf("words:\n%s", written)
+	}
+	got, errs, code := typing(t, written, "key", "import", "--out", file("back.key"))
+	if code != 0 || got != alice || strings.Contains(errs, strings.Fields(written)[1]) {
+		t.Errorf("back: %s, exit %d: %s", got, code, errs)
+	}
+	if info, err := os.Stat(file("back.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info, err)
+	}
+	if err := os.WriteFile(file("paper"), []byte(strings.ToUpper(written)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustRun(t, "key", "import", file("paper"), "--out", file("paper.key")); got != alice {
+		t.Errorf("from a file: %s", got)
+	}
+	// As a key file it would be the phrase of a wallet, whose key is another.
+	if _, errs, code := castalia(t, "key", "show", file("paper")); code != 1 || !strings.Contains(errs, "castalia key import") {
+		t.Errorf("numbered words as a key file: exit %d: %s", code, errs)
+	}
+	if _, _, code := typing(t, written, "key", "import", "--out", file("alice.key")); code != 1 {
+		t.Errorf("over another key: exit %d", code)
+	}
+}
+
+func TestKeysOfTheConsoleAreImported(t *testing.T) {
+	t.Parallel()
+	const digits, want = "3e141609b97933b66a060dcddc71fad1d91677db872031e85f4c015c5e7e8982",
+		"did:key:z6MkfB9ayHA7ssxDAcXTgjVnws2WWRE8eN1VE6K24TUGuHf4"
+	file := filepath.Join(t.TempDir(), "key")
+	if got, errs, code := typing(t, digits+"\n", "key", "import", "--out", file, "-"); code != 0 || got != want {
+		t.Errorf("%s, exit %d: %s", got, code, errs)
+	}
+	code := mustRun(t, "key", "qr", file)
+	if lines := strings.Count(code, "\n"); lines < 15 || strings.Contains(code, digits[:8]) || !strings.Contains(code, "▀") {
+		t.Errorf("%d lines:\n%s", lines, code)
+	}
+}
+
+func TestWordsThatAreNoKey(t *testing.T) {
+	t.Parallel()
+	const good = "dignity pass list indicate nasty swamp pool script soccer toe leaf photo " +
+		"multiply desk host tomato cradle drill spread actor shine dismiss champion exotic"
+	file := filepath.Join(t.TempDir(), "key")
+	for text, want := range map[string]string{
+		strings.Replace(good, "swamp", "swampy", 1):                              "word 6 is not on the list",
+		strings.Replace(good, "exotic", "zoo", 1):                                "the checksum is wrong",
+		"test walk nut penalty hip pave soap entry language right filter choice": "there are 12 words, and a key has 24",
+		"":        "not a private key",
+		"exotic ": "not a private key",
+	} {
+		out, errs, code := typing(t, text, "key", "import", "--out", file)
+		if code != 1 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit %d: %s", text, code, errs)
+		}
+		if strings.Contains(errs, "swampy") || strings.Contains(errs, "dignity") {
+			t.Errorf("%q is repeated: %s", text, errs)
+		}
+	}
+	typed := append([]string{"key", "import"}, strings.Fields(good)...)
+	if _, errs, code := castalia(t, typed...); code != 2 || !strings.Contains(errs, "history") {
+		t.Errorf("words as arguments: exit %d: %s", code, errs)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a file was written")
+	}
+}
+
 func TestTokenRoundTrip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
@@ -31,14 +33,30 @@ func WriteNew(name, text string) (err error) {
 	return f.Sync()
 }
 
+// AskHidden reads a line from the terminal without showing it.
+func AskHidden(s IO, prompt string) (string, error) {
+	in, ok := s.In.(*os.File)
+	if !ok {
+		return "", errors.New("there is no terminal to ask at")
+	}
+	_, _ = fmt.Fprint(s.Err, prompt)
+	text, err := term.ReadPassword(int(in.Fd()))
+	_, _ = fmt.Fprintln(s.Err)
+	return string(text), err
+}
+
 // ReadSigner reads a key file: what `key new` writes, 64 hexadecimal digits, or
-// a BIP-39 phrase.
+// the BIP-39 phrase of a wallet. Numbered words are no phrase but the key itself,
+// as `key words` shows it; to take them for one would make another key.
 func ReadSigner(name string, s IO) (did.Signer, error) {
 	text, err := ReadInput(name, s)
 	if err != nil {
 		return did.Signer{}, fmt.Errorf("read key: %w", err)
 	}
 	if len(strings.Fields(text)) >= 12 {
+		if strings.ContainsAny(text, "0123456789") {
+			return did.Signer{}, fmt.Errorf("read key %s: numbered words are a key written down: `castalia key import` makes a key file of them", name)
+		}
 		return did.SignerFromMnemonic(text)
 	}
 	signer, err := did.ParseSigner(text)

@@ -51,8 +51,11 @@ func (s IO) OutIsTerminal() bool { return isTerminal(s.Out) }
 // ErrTerminal is Terminal for the error stream, where progress is drawn.
 func (s IO) ErrTerminal() bool { return isTerminal(s.Err) && s.Getenv("NO_COLOR") == "" }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// InIsTerminal reports whether somebody types at a terminal, and can be asked.
+func (s IO) InIsTerminal() bool { return isTerminal(s.In) }
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -14,9 +14,10 @@ import (
 // How the command is called, and what it is for.
 const (
 	KeyUsage = "new [--backup] [--out FILE] [--mnemonic FILE] | show FILE | " +
+		"words FILE | qr FILE | import [--out FILE] [FILE] | " +
 		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME | " +
 		"link ACCOUNT | telephones | unlink ACCOUNT | reset-pin ACCOUNT | lost ACCOUNT | requests | refuse ID"
-	KeySummary = "make a key (0600) and print its DID; make, list and revoke app keys for other programs; link your telephone, and ask through it for a new key in the place of a lost one"
+	KeySummary = "make a key (0600) and print its DID; write it down as words or a QR code, and bring it back; make, list and revoke app keys for other programs; link your telephone, and ask through it for a new key in the place of a lost one"
 )
 
 // RunKey runs one command line of `castalia key`.
@@ -26,6 +27,12 @@ func RunKey(ctx context.Context, args []string, s shell.IO) error {
 		return runKeyNew(rest, s)
 	case "show":
 		return runKeyShow(rest, s)
+	case "words":
+		return runKeyWords(rest, s)
+	case "qr":
+		return runKeyCode(rest, s)
+	case "import":
+		return runKeyImport(ctx, rest, s)
 	case "app":
 		return runAppKeyMake(ctx, rest, s)
 	case "apps":
@@ -47,7 +54,7 @@ func RunKey(ctx context.Context, args []string, s shell.IO) error {
 	case "refuse":
 		return runKeyRefuse(ctx, rest, s)
 	}
-	return shell.NoSubcommand(args, "new", "show", "app", "apps", "revoke",
+	return shell.NoSubcommand(args, "new", "show", "words", "qr", "import", "app", "apps", "revoke",
 		"link", "telephones", "unlink", "reset-pin", "lost", "requests", "refuse")
 }
 
@@ -101,18 +108,22 @@ func newSigner(mnemonic string, s shell.IO) (did.Signer, error) {
 }
 
 func runKeyShow(args []string, s shell.IO) error {
-	fs := shell.NewFlags("key show", s)
-	rest, err := shell.ParseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) != 1 {
-		return shell.Usagef("expected one key file")
-	}
-	signer, err := shell.ReadSigner(rest[0], s)
+	signer, err := namedKey("key show", args, s)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(s.Out, signer.DID())
 	return err
+}
+
+// namedKey reads the one key file that a command takes.
+func namedKey(command string, args []string, s shell.IO) (did.Signer, error) {
+	rest, err := shell.ParseMixed(shell.NewFlags(command, s), args)
+	if err != nil {
+		return did.Signer{}, err
+	}
+	if len(rest) != 1 {
+		return did.Signer{}, shell.Usagef("expected one key file")
+	}
+	return shell.ReadSigner(rest[0], s)
 }

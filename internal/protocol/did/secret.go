@@ -33,6 +33,9 @@ func HoldsSecret(text string) bool {
 	if phrase.MatchString(text) && slices.Contains(phraseLengths, len(strings.Fields(text))) {
 		return true
 	}
+	if _, err := SignerFromWords(text); err == nil { // numbered, or in capitals
+		return true
+	}
 	_, err := ParseSigner(text)
 	return err == nil
 }

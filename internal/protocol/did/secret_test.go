@@ -15,7 +15,8 @@ func TestSecretsAreKnown(t *testing.T) {
 	}
 	phrase := "legal winner thank year wave sausage worth useful legal winner thank yellow"
 	for _, text := range []string{
-		signer.PrivateText() + "\n", strings.Repeat("0f", 32), phrase, strings.ReplaceAll(phrase, " ", "\n"),
+		signer.PrivateText() + "\n", signer.SeedText(), "1. " + strings.Join(signer.Words(), "\n2. "),
+		strings.Repeat("0f", 32), phrase, strings.ReplaceAll(phrase, " ", "\n"),
 		"My key:\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----",
 		"-----BEGIN PRIVATE KEY-----\nMC4CAQ", "AGE-SECRET-KEY-1QQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQPQQ",
 	} {

@@ -117,6 +117,10 @@ func (s Signer) PrivateText() string {
 	return "M" + base64.StdEncoding.EncodeToString([]byte(raw))
 }
 
+// SeedText returns the secret as 64 hexadecimal digits: what the console shows and takes, and what
+// the QR code of a key holds.
+func (s Signer) SeedText() string { return hex.EncodeToString(s.private.Seed()) }
+
 // String returns the DID, so that a signer in a log shows no secret.
 func (s Signer) String() string { return string(s.name) }
 

@@ -1,4 +1,4 @@
-// Package qrcode draws short texts as QR codes (ISO/IEC 18004), for addresses that
+// Package qrcode draws short texts as QR codes (ISO/IEC 18004), for addresses and keys that
 // telephones read from screens and paper.
 //
 // It promises the smallest code that holds the text as bytes, at error correction
