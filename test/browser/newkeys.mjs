@@ -61,7 +61,7 @@ export function newKeyTests(world) {
     const who = await stranger(options);
     await who.visit("");
     await who.page.getByText("I have a key").click();
-    await who.page.getByLabel("Your key, 64 hexadecimal digits").fill(seed.toString("hex"));
+    await who.page.getByLabel("Your key: its text, or its 24 words").fill(seed.toString("hex"));
     await who.page.getByRole("button", { name: "Enter with this key" }).click();
     await who.page.getByRole("navigation", { name: "Pages" }).waitFor();
     return { ...who, account };

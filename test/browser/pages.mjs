@@ -58,7 +58,7 @@ export function pageTests(world) {
     const elsewhere = await stranger();
     await elsewhere.visit("");
     await elsewhere.page.getByText("I have a key").click();
-    await elsewhere.page.getByLabel("Your key, 64 hexadecimal digits").fill(key);
+    await elsewhere.page.getByLabel("Your key: its text, or its 24 words").fill(key);
     await elsewhere.page.getByRole("button", { name: "Enter with this key" }).click();
     await elsewhere.page.getByRole("link", { name: "About" }).click();
     await elsewhere.page.getByText(did).first().waitFor();

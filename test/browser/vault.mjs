@@ -122,7 +122,7 @@ export function vaultTests(world) {
     await other.close();
 
     await page.getByText("I have a key").click();
-    await page.getByLabel("Your key, 64 hexadecimal digits").fill(key);
+    await page.getByLabel("Your key: its text, or its 24 words").fill(key);
     await page.getByRole("button", { name: "Enter with this key" }).click();
     assert.equal(await whoami(page), did);
     await page.getByText("The key is locked").waitFor();

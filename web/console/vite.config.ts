@@ -35,6 +35,12 @@ const ground = {
   test: /node_modules\/(react|react-dom|scheduler)\/|src\/shell\/(icons|format)\.|src\/words\/(index|message)\.|ui\/src\/(labels|parts\/Icon)\./,
 };
 
+/** A key and what it signs with. In one script it is smaller than in the five that its users would share. */
+const signing = {
+  name: "signing",
+  test: /node_modules\/@noble\/|client\/src\/wallet\/|src\/identity\/(vault|copyDue|operating)\./,
+};
+
 /**
  * The libraries' sources: a page takes of them what it needs, module by module. Of its build
  * the first page would take whole entries. The worker is one file in both.
@@ -66,7 +72,7 @@ export default defineConfig({
       // The page at /docs knows the signer by its name and calls what it exports.
       preserveEntrySignatures: "exports-only",
       output: {
-        codeSplitting: { groups: [ground] },
+        codeSplitting: { groups: [ground, signing] },
         entryFileNames: ({ name }) => (name === "signer" ? "[name].js" : "assets/[name]-[hash].js"),
       },
     },

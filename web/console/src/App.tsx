@@ -9,6 +9,7 @@ import {
   type ReactNode,
 } from "react";
 import { mintDelegation } from "./identity/consent";
+import { isCopyDue } from "./identity/copyDue";
 import { fetchServiceDid, mintInvocation, SessionProvider, type Session } from "./identity/session";
 import { SignIn } from "./identity/SignIn";
 import { loadKey, type KeptKey } from "./identity/vault";
@@ -47,7 +48,7 @@ function asking<P extends object>(
 }
 
 // Each page is loaded when it is opened.
-const AboutPage = asking(["about", "keys"], () => import("./pages/about/AboutPage"));
+const AboutPage = asking(["about", "copy", "keys"], () => import("./pages/about/AboutPage"));
 const CallPage = asking(["call"], () => import("./pages/call/CallPage"));
 const CallProvider = worded(["call"], () => import("./pages/call/CallProvider"));
 const ChatPage = worded(["chat"], () => import("./pages/chat/ChatPage"));
@@ -58,6 +59,7 @@ const KnowledgePage = asking(
   ["knowledge", "files"],
   () => import("./pages/knowledge/KnowledgePage"),
 );
+const CopyNotice = worded(["copy"], () => import("./identity/CopyNotice"));
 const KeyNotice = worded(["keys"], () => import("./identity/KeyNotice"));
 const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
 const OperatorPage = asking(
@@ -210,6 +212,7 @@ function SignedIn(props: {
   const { session, features } = props;
   const path = usePath();
   const [help, setHelp] = useState(false);
+  const [isDue] = useState(isCopyDue);
   const offered = useMemo(
     () => pages.filter((p) => !p.service || features.services.includes(p.service)),
     [features],
@@ -265,6 +268,11 @@ function SignedIn(props: {
             current={current}
             onHelp={() => setHelp(true)}
           >
+            {isDue && session.key.protection === "wrapped" && (
+              <Quiet>
+                <CopyNotice />
+              </Quiet>
+            )}
             {features.services.includes("ussd") && (
               <Quiet>
                 <KeyNotice />

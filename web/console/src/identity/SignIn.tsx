@@ -1,16 +1,19 @@
-import { useState, type ChangeEvent, type FormEvent } from "react";
+import { lazy, Suspense, useState } from "react";
+import { Boundary } from "../shell/Boundary";
 import { messageOf } from "../shell/format";
 import { LanguageMenu } from "../shell/LanguageMenu";
 import { Mark } from "../shell/Shell";
-import { bringKey, makeKey, type KeptKey } from "./vault";
-import { say } from "../words";
+import { makeKey, type KeptKey } from "./vault";
+import { loadWords, say } from "../words";
 
-/** No key is longer, in bytes. */
-const longest = 1024;
+// Most people make a key.
+const BringKey = lazy(
+  async () => (await Promise.all([import("./BringKey"), loadWords("bring")]))[0],
+);
 
 /** The first page: a key made here, or one brought along. No account, no mail. */
 export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
-  const [pasted, setPasted] = useState("");
+  const [isBringing, setBringing] = useState(false);
   const [error, setError] = useState("");
 
   async function run(work: () => Promise<KeptKey>) {
@@ -20,15 +23,6 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
     } catch (cause) {
       setError(messageOf(cause));
     }
-  }
-  function paste(event: FormEvent) {
-    event.preventDefault();
-    void run(async () => bringKey(pasted));
-  }
-  function open(event: ChangeEvent<HTMLInputElement>) {
-    const file = event.target.files?.[0];
-    event.target.value = "";
-    if (file) void run(async () => bringKey(await file.slice(0, longest).text()));
   }
 
   return (
@@ -42,26 +36,15 @@ export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
         <button className="primary wide" type="button" onClick={() => void run(makeKey)}>
           {say("identity.makeKey")}
         </button>
-        <details>
+        <details onToggle={(event) => event.currentTarget.open && setBringing(true)}>
           <summary>{say("identity.haveKey")}</summary>
-          <form onSubmit={paste}>
-            <label>
-              {say("identity.keyDigits")}
-              <input
-                type="password"
-                autoComplete="off"
-                value={pasted}
-                onChange={(event) => setPasted(event.target.value)}
-              />
-            </label>
-            <button type="submit" disabled={pasted.trim() === ""}>
-              {say("identity.enterWithKey")}
-            </button>
-            <label className="button">
-              {say("identity.keyFile")}
-              <input type="file" className="visually-hidden" onChange={open} />
-            </label>
-          </form>
+          {isBringing && (
+            <Boundary fallback={(problem) => <p role="alert">{problem}</p>}>
+              <Suspense fallback={<p className="soft">{say("shell.loading")}</p>}>
+                <BringKey run={(work) => void run(work)} />
+              </Suspense>
+            </Boundary>
+          )}
         </details>
         {error && (
           <p role="alert" className="notice bad">

@@ -1,12 +1,12 @@
 import {
   browserKeyStore,
-  fromPrivateText,
   newKey,
-  parseKey,
   Vault,
+  type Key,
   type KeptKey,
   type Protection,
 } from "@castalia/oracles-client/wallet";
+import { askForCopyIn } from "./copyDue";
 
 export type { KeptKey, Protection };
 
@@ -17,12 +17,12 @@ const vault = new Vault(
 );
 
 export const loadKey = () => vault.load();
-export const makeKey = () => vault.keep(newKey(), false);
-/** A key as the console shows it, or as the command line writes it. */
-export function bringKey(text: string): Promise<KeptKey> {
-  const given = text.trim();
-  return vault.keep(given.startsWith("M") ? fromPrivateText(given) : parseKey(given), true);
+export function makeKey(): Promise<KeptKey> {
+  askForCopyIn(1);
+  return vault.keep(newKey(), false);
 }
+/** Keeps a key that its owner brought, and has a copy of. */
+export const keepKey = (key: Key) => vault.keep(key, true);
 export const backupKey = (did: string) => vault.backup(did);
 export const lockKey = (did: string) => vault.lock(did);
 export const forgetKey = () => vault.forget();

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { backupKey, lockKey, type KeptKey, type Protection } from "../../identity/vault";
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
@@ -6,6 +6,11 @@ import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { saveAs } from "../../shell/save";
 import { say, type Key } from "../../words";
+import "./keyCopy.css";
+
+// Each is loaded with what it needs when it is asked for.
+const KeyWords = lazy(() => import("./KeyWords"));
+const KeyCode = lazy(() => import("./KeyCode"));
 
 /** The command line reads it as it is. */
 const fileName = "castalia.key";
@@ -16,6 +21,14 @@ const explained: Record<Protection, Key> = {
   readable: "about.readable",
 };
 
+type Form = "text" | "words" | "code";
+
+const forms: [Form, Key][] = [
+  ["text", "copy.text"],
+  ["words", "copy.words"],
+  ["code", "copy.code"],
+];
+
 /** How the key is kept, a copy of it while there is one to be had, and the way out. */
 export function KeyCopy(props: {
   kept: KeptKey;
@@ -24,6 +37,7 @@ export function KeyCopy(props: {
 }) {
   const { did, protection } = props.kept;
   const [digits, setDigits] = useState("");
+  const [form, setForm] = useState<Form>("text");
   const [isDeclining, setDeclining] = useState(false);
   const [error, setError] = useState("");
 
@@ -42,6 +56,8 @@ export function KeyCopy(props: {
       props.onKey(await lockKey(did));
       setDigits("");
     });
+  const toLock = () => void lock();
+  const isWrapped = protection === "wrapped";
   const save = () => saveAs(new Blob([`${digits}\n`], { type: "text/plain" }), fileName);
   return (
     <>
@@ -56,7 +72,7 @@ export function KeyCopy(props: {
             {say(digits ? "about.hideKey" : "about.exportKey")}
           </button>
         )}
-        {protection === "wrapped" && !digits && (
+        {isWrapped && !digits && (
           <button type="button" onClick={() => setDeclining(true)}>
             {say("about.lockUncopied")}
           </button>
@@ -66,20 +82,44 @@ export function KeyCopy(props: {
         </button>
       </div>
       {digits && (
-        <div className="notice exported">
-          <p>{say("about.digitsHint")}</p>
-          <pre>{digits}</pre>
-          <div className="row">
-            <CopyButton text={digits} label={say("about.copyKey")} />
-            <button type="button" onClick={save}>
-              <Icon name="download" /> {say("about.saveKey")}
-            </button>
-            {protection === "wrapped" && (
-              <button type="button" className="primary" onClick={() => void lock()}>
-                {say("about.savedLock")}
-              </button>
+        <div className="notice exported key-copy">
+          <fieldset className="copy-forms">
+            <legend className="visually-hidden">{say("copy.how")}</legend>
+            {forms.map(([one, name]) => (
+              <label className="choice" key={one}>
+                <input
+                  type="radio"
+                  name="copy-form"
+                  checked={form === one}
+                  onChange={() => setForm(one)}
+                />
+                {say(name)}
+              </label>
+            ))}
+          </fieldset>
+          {form === "text" && (
+            <>
+              <p>{say("about.digitsHint")}</p>
+              <pre>{digits}</pre>
+              <div className="row">
+                <CopyButton text={digits} label={say("about.copyKey")} />
+                <button type="button" onClick={save}>
+                  <Icon name="download" /> {say("about.saveKey")}
+                </button>
+              </div>
+            </>
+          )}
+          <Suspense fallback={<p className="soft">{say("shell.loading")}</p>}>
+            {form === "words" && (
+              <KeyWords digits={digits} onLock={isWrapped ? toLock : undefined} />
             )}
-          </div>
+            {form === "code" && <KeyCode digits={digits} />}
+          </Suspense>
+          {isWrapped && form !== "words" && (
+            <button type="button" className="primary" onClick={toLock}>
+              {say("about.savedLock")}
+            </button>
+          )}
         </div>
       )}
       {isDeclining && (
