@@ -116,7 +116,9 @@ func TestWhatIsNotModestIsRefused(t *testing.T) {
 // An error has neither the text around its place in it nor takes long to be written.
 func TestErrorsAreBrief(t *testing.T) {
 	t.Parallel()
-	for _, source := range []string{strings.Repeat(`"`, 1<<16), strings.Repeat("`", 1<<16), "a: " + strings.Repeat("* ", 1<<15), "key: 's3cret\n", "a: [s3cret"} {
+	for _, source := range []string{
+		strings.Repeat(`"`, 1<<16), strings.Repeat("`", 1<<16), "a: " + strings.Repeat("* ", 1<<15), "key: 's3cret\n", "a: [s3cret",
+	} {
 		err := yamlfile.Unmarshal([]byte(source), new(any), 0)
 		_, treeErr := yamlfile.Tree([]byte(source), 0)
 		for _, err := range []error{err, treeErr} {
