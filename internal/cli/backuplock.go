@@ -60,7 +60,12 @@ func askSecret(s shell.IO, prompt string) (string, error) {
 	if !s.InIsTerminal() {
 		return "", fmt.Errorf("there is no terminal to ask for the passphrase: give --passphrase-file or %s", passphraseEnv)
 	}
-	text, err := shell.AskHidden(s, prompt)
+	hidden, err := shell.OpenHidden(s)
+	if err != nil {
+		return "", err
+	}
+	defer hidden.Close()
+	text, err := hidden.Ask(prompt)
 	if err != nil {
 		return "", fmt.Errorf("read passphrase: %w", err)
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
@@ -31,18 +29,6 @@ func WriteNew(name, text string) (err error) {
 		return err
 	}
 	return f.Sync()
-}
-
-// AskHidden reads a line from the terminal without showing it.
-func AskHidden(s IO, prompt string) (string, error) {
-	in, ok := s.In.(*os.File)
-	if !ok {
-		return "", errors.New("there is no terminal to ask at")
-	}
-	_, _ = fmt.Fprint(s.Err, prompt)
-	text, err := term.ReadPassword(int(in.Fd()))
-	_, _ = fmt.Fprintln(s.Err)
-	return string(text), err
 }
 
 // ReadSigner reads a key file: what `key new` writes, 64 hexadecimal digits, or

@@ -80,8 +80,12 @@ func runKeyImport(ctx context.Context, args []string, s shell.IO) error {
 func broughtKey(ctx context.Context, named []string, s shell.IO) (did.Signer, error) {
 	if len(named) == 0 && s.InIsTerminal() {
 		_, _ = fmt.Fprintf(s.Err, "Type the %d words, one at a time or all in one line, or the text of the key. What you type is not shown.\n", did.Words)
-		return askKey(ctx, func(prompt string) (string, error) { return shell.AskHidden(s, prompt) },
-			func(trouble string) { _, _ = fmt.Fprintln(s.Err, trouble) })
+		hidden, err := shell.OpenHidden(s)
+		if err != nil {
+			return did.Signer{}, err
+		}
+		defer hidden.Close()
+		return askKey(ctx, hidden.Ask, hidden.Say)
 	}
 	text, err := shell.ReadInput(append(named, "-")[0], s)
 	if err != nil {
