@@ -67,7 +67,7 @@ func SignerFromWords(text string) (Signer, error) {
 		if !isListed {
 			return Signer{}, fmt.Errorf("%w: word %d is not on the list of BIP-39: look at how it is spelled", ErrWords, i+1)
 		}
-		rest, bits = rest<<wordBits|uint(at), bits+wordBits //nolint:gosec // a place is not negative
+		rest, bits = rest<<wordBits|uint(at), bits+wordBits
 		for bits >= 8 {
 			bits -= 8
 			raw = append(raw, byte(rest>>bits)) //nolint:gosec // eight bits are meant
@@ -91,7 +91,7 @@ func IsWord(word string) bool {
 // numbers before them and signs around them.
 func SplitWords(text string) []string {
 	var words []string
-	for _, field := range strings.Fields(strings.ToLower(text)) {
+	for field := range strings.FieldsSeq(strings.ToLower(text)) {
 		for word := range strings.SplitSeq(field, ",") {
 			word = strings.TrimLeftFunc(word, func(r rune) bool { return unicode.IsDigit(r) || isSign(r) })
 			if word = strings.TrimRightFunc(word, isSign); word != "" {
