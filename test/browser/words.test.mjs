@@ -77,6 +77,26 @@ for (const width of [360, 1280]) {
   });
 }
 
+test("the ways to bring a key and to copy it are in the reader's language", async () => {
+  const { page, visit, close, enter } = await reader({ viewport: { width: 360, height: 740 } });
+  await page.locator("summary").click();
+  await page.locator(".bring-key").waitFor();
+  assert.deepEqual(await page.evaluate(unmarked, "body"), []);
+  await enter.click();
+  await page.getByRole("navigation", { name: "⟦Págéš" }).waitFor();
+  await page.evaluate(() => localStorage.setItem("castalia-copy-asked-next", "1"));
+  await visit("about");
+  await page.getByRole("region", { name: "⟦Á çópý óf ýóúr kéý" }).getByRole("button").last().click();
+  await page.getByRole("button", { name: "⟦Éxpórt thé kéý" }).click();
+  for (const form of ["⟦Téxt", "⟦Wórdš", "⟦QR çódé"]) {
+    await page.getByRole("radio", { name: form }).check();
+    await page.locator(".key-copy :is(pre, ol, canvas)").waitFor();
+    assert.deepEqual(await page.evaluate(unmarked, "body"), [], form);
+    await fits(page, form);
+  }
+  await close();
+});
+
 test("the list of keys is in the reader's language", async () => {
   const { page, close, enter } = await reader();
   await enter.click();
