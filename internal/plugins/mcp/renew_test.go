@@ -189,7 +189,7 @@ func TestADocumentNamesItsIssuer(t *testing.T) {
 	w := open(t, private)
 	at := slices.IndexFunc(w.plugin.Routes(), func(r pluginhttp.Route) bool { return r.Pattern == "/mcp-servers/client/{issuer}" })
 	read := func(issuer string) (status int, name string, redirects []string) {
-		r := pluginhttp.WithBaseURL(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), "https://oracle.example")
+		r := pluginhttp.WithBaseURL(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody), "https://oracle.example")
 		r.SetPathValue("issuer", issuer)
 		answer := httptest.NewRecorder()
 		if err := w.plugin.Routes()[at].Handler(answer, r, nil); err != nil {
