@@ -121,10 +121,10 @@ func groups() []group {
 			},
 		},
 		{
-			name: "files", about: "the file store, beside raw SHA-256, bare inserts, versitygw and a plain server", limit: 8 * time.Minute,
+			name: "files", about: "the file store, beside raw SHA-256, bare inserts, versitygw and a plain server", limit: 9 * time.Minute,
 			commands: [][]string{
-				append(gotest("BenchmarkTransfer|BenchmarkSmallFilesByHTTP", "./test/system"), "-benchtime", "3x"),
-				gotest(".", "./internal/service/filestore"),
+				append(gotest("BenchmarkTransfer|BenchmarkSmallFilesByHTTP|BenchmarkSyncOfEqualFiles", "./test/system"), "-benchtime", "3x"),
+				gotest(".", "./internal/service/filestore"), gotest("BenchmarkPropfind", "./internal/service/filestore/filestoredav"),
 			},
 			bars: []bar{
 				{"upload of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"upload-x-sha256"}},
@@ -142,6 +142,12 @@ func groups() []group {
 				{"bare group-committed inserts in the same run", reported, 0, "/s", "BenchmarkSmallFiles", []string{"bare-inserts/s"}},
 				{"listing 1,000 files among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"list-ratio"}},
 				{"finding a CID among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"cid-ratio"}},
+				{"`fs sync` of 10,000 unchanged files: content sent", atMost, 0, "B", "BenchmarkSyncOfEqualFiles", []string{"content-B/sync"}},
+				{"`fs sync` of 10,000 unchanged files: requests, 51 pages of its one listing among them", atMost, 53, "", "BenchmarkSyncOfEqualFiles", []string{"pages/sync", "others/sync"}},
+				{"`fs sync` of 10,000 unchanged files: time", reported, 0, "s", "BenchmarkSyncOfEqualFiles", []string{"s/sync"}},
+				{"PROPFIND of 10,000 entries: statements of the database", atMost, 1, "", "BenchmarkPropfind", []string{"statements/op"}},
+				{"PROPFIND of 10,000 entries: time", reported, 0, "ms", "BenchmarkPropfind", []string{"ms/propfind"}},
+				{"PROPFIND of 10,000 entries: time, times its query alone", reported, 0, "x", "BenchmarkPropfind", []string{"x-query"}},
 			},
 		},
 		{

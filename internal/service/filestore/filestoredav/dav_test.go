@@ -16,7 +16,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav/davstate"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
@@ -363,19 +362,9 @@ func TestALargeFolderIsOneQuery(t *testing.T) {
 		store := &counting{Store: w.Store}
 		w.Folders = folder.New(w.Service, store)
 		s := newSite(t, w)
-		w.MustPut(t, alice.DID, "/large/f00000", "x")
-		err := w.DB.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
-			_, err := tx.ExecContext(ctx, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
-				INSERT INTO filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)
-				SELECT f.id || '-' || i, f.ns, '/large/f' || substr('' || (100000 + i), 2),
-				0, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, '', 0, 0, 0 FROM filestore_files f, n WHERE f.path = '/large/f00000'`)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fillLarge(t, w)
 		got := s.want(207, s.do("PROPFIND", "/dav/large/", propsOfRclone, "Depth: 1"))
-		if n := strings.Count(got.body, "<D:response>"); n != 10_001 {
+		if n := strings.Count(got.body, "<D:response>"); n != largeFiles+1 {
 			t.Errorf("%d are listed", n)
 		}
 		if n := store.n.Load(); n != 1 {

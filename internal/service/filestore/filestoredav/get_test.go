@@ -1,15 +1,10 @@
 package filestoredav_test
 
 import (
-	"database/sql/driver"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
-	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
 
@@ -17,20 +12,8 @@ import (
 // own route, and the time that was said of the file comes with it.
 func TestAReadIsOneQuery(t *testing.T) {
 	t.Parallel()
-	var queries atomic.Int64
-	db := sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{
-		Seen: func(query string, _ []driver.NamedValue) {
-			// An app key is a delegation: whether it is a link that is counted is asked apart.
-			if strings.Contains(query, "filestore_") && !strings.Contains(query, "filestore_shares") {
-				queries.Add(1)
-			}
-		},
-	})
-	disk, err := blobdisk.New(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newSite(t, filestoretest.New(t, db, disk))
+	w, queries := statements(t)
+	s := newSite(t, w)
 	s.want(201, s.do("PUT", "/dav/f", "hello", "X-OC-Mtime: 1000000000"))
 	queries.Store(0)
 	if got := s.want(200, s.do("GET", "/dav/f", "")); got.body != "hello" || got.Header.Get("Last-Modified") != "Sun, 09 Sep 2001 01:46:40 GMT" {
