@@ -71,6 +71,26 @@ func (s shell) sync(want string, args ...string) string {
 	return out
 }
 
+func TestFSListsEmptyFolders(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.must("fs", "mkdir", "/t/none", "/t/deep/none", "/t/full")
+	s.must("fs", "put", s.file("a", "a"), "/t/full/a")
+	if got := strings.Fields(s.must("fs", "ls", "-R", "/t")); len(got) < 5 || got[0] != "deep/none/" || got[1] != "full/a" ||
+		got[len(got)-1] != "none/" {
+		t.Errorf("ls -R: %q", got)
+	}
+	if got := s.must("fs", "ls", "-lR", "/t"); strings.Count(got, "folder ") != 2 || strings.Count(got, "\n") != 3 {
+		t.Errorf("ls -lR: %s", got)
+	}
+	if got := s.must("fs", "ls", "-l", "/t"); strings.Count(got, "folder ") != 3 || strings.Count(got, "\n") != 3 {
+		t.Errorf("ls -l: %s", got)
+	}
+	if got := s.must("fs", "ls", "-R", "/t/none"); got != "" {
+		t.Errorf("ls -R of an empty folder: %s", got)
+	}
+}
+
 func TestFSGetMakesEmptyFolders(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

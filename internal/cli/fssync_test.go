@@ -28,8 +28,8 @@ func TestFSLooksAtFiles(t *testing.T) {
 	if got := s.must("fs", "ls", "/docs"); !strings.Contains(got, "empty/") || !strings.Contains(got, "deep/") {
 		t.Errorf("ls: %s", got)
 	}
-	if got := s.must("fs", "ls", "-lR", "/docs"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "deep/b.txt") ||
-		!strings.Contains(got, "text/plain") {
+	if got := s.must("fs", "ls", "-lR", "/docs"); strings.Count(got, "\n") != 4 || !strings.Contains(got, "deep/b.txt") ||
+		!strings.Contains(got, "text/plain") || !strings.Contains(got, " empty/") {
 		t.Errorf("ls -lR: %s", got)
 	}
 	var f struct{ Path, CID string }

@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -86,27 +88,17 @@ func listFile(ctx context.Context, r remote, s shell.IO, at string, asJSON bool)
 	return err
 }
 
-// listDeep lists files with all that is known of them.
+// listDeep lists files with all that is known of them, and the folders that files do not name.
 func listDeep(ctx context.Context, r remote, s shell.IO, folder string, long, deep, asJSON bool) error {
 	base := strings.TrimSuffix(folder, "/") + "/"
 	files, err := r.Under(ctx, base)
 	if err != nil {
 		return about(folder, err)
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	if long && !deep && !asJSON {
-		nodes, err := r.Tree(ctx, folder)
-		if err != nil {
-			return about(folder, err)
-		}
-		for _, n := range nodes {
-			if n.Type == "folder" {
-				_, _ = fmt.Fprintf(table, "\t\t\tfolder\t\t%s/\n", n.Name)
-			}
-		}
-	}
+	lines, full := map[string]string{}, map[string]bool{}
 	for _, f := range files {
 		name := strings.TrimPrefix(f.Path, base)
+		markAbove(full, name)
 		if !deep && strings.Contains(name, "/") {
 			continue
 		}
@@ -116,12 +108,53 @@ func listDeep(ctx context.Context, r remote, s shell.IO, folder string, long, de
 				return err
 			}
 		case long:
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", f.UpdatedAt, bytesize.Text(f.Size), f.Version, f.MimeType, f.CID, name)
+			lines[name] = fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\n", f.UpdatedAt, bytesize.Text(f.Size), f.Version, f.MimeType, f.CID, name)
 		default:
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", name, bytesize.Text(f.Size), f.CID)
+			lines[name] = fmt.Sprintf("%s\t%s\t%s\n", name, bytesize.Text(f.Size), f.CID)
 		}
 	}
+	if asJSON {
+		return nil
+	}
+	folders, err := foldersIn(ctx, r, folder, deep)
+	if err != nil {
+		return about(folder, err)
+	}
+	for _, name := range folders {
+		switch {
+		case deep && full[name]:
+		case long:
+			lines[name] = fmt.Sprintf("\t\t\tfolder\t\t%s/\n", name)
+		default:
+			lines[name] = name + "/\t\t\n"
+		}
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		_, _ = io.WriteString(table, lines[name])
+	}
 	return table.Flush()
+}
+
+// foldersIn names the folders of a folder, or everywhere below it those that stay when they are empty.
+func foldersIn(ctx context.Context, r remote, folder string, deep bool) ([]string, error) {
+	var names []string
+	if !deep {
+		nodes, err := r.Tree(ctx, folder)
+		for _, n := range nodes {
+			if n.Type == "folder" {
+				names = append(names, n.Name)
+			}
+		}
+		return names, err
+	}
+	made, err := r.Made(ctx, folder)
+	for _, at := range made {
+		if name := nameIn(folder, at); name != "." {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 func statFile(fs *flag.FlagSet, s shell.IO) fsWork {
