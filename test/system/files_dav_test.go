@@ -124,11 +124,6 @@ func TestKilledWhileWritingByWebDAV(t *testing.T) {
 				t.Fatalf("point %d: told %t, and there are %v", i, told, listed)
 			}
 		}
-		for _, n := range w.Nodes {
-			n.Stop()
-		}
-		if text, code := system.Run(t, w.Env, "doctor", "--deep"); code != 0 {
-			t.Errorf("doctor: exit %d\n%s", code, text)
-		}
+		wholeAfter(t, w)
 	})
 }

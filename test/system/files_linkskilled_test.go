@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +20,7 @@ import (
 // downloads every download that began and no more than it is good for.
 func TestKilledWhileLinksAreUsed(t *testing.T) {
 	t.Parallel()
-	points := 3
-	if os.Getenv("CASTALIA_LONG") != "" {
-		points = 50
-	}
+	points := killPoints()
 	system.Each(t, func(t *testing.T, w *system.World) {
 		n := w.Node(0)
 		who, err := did.NewSigner()
@@ -110,12 +106,7 @@ func TestKilledWhileLinksAreUsed(t *testing.T) {
 				t.Errorf("%d downloads were counted, %d began and %d were whole", l.Uses, begun, whole)
 			}
 		}
-		for _, n := range w.Nodes {
-			n.Stop()
-		}
-		if text, code := system.Run(t, w.Env, "doctor", "--deep"); code != 0 {
-			t.Errorf("doctor: exit %d\n%s", code, text)
-		}
+		wholeAfter(t, w)
 	})
 }
 

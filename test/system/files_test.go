@@ -123,12 +123,7 @@ func TestKilledWhileUploading(t *testing.T) {
 				n.WaitReady()
 			}
 		}
-		for _, n := range w.Nodes {
-			n.Stop()
-		}
-		if text, code := system.Run(t, w.Env, "doctor", "--deep"); code != 0 {
-			t.Errorf("doctor: exit %d\n%s", code, text)
-		}
+		wholeAfter(t, w)
 	})
 }
 
