@@ -84,6 +84,7 @@ func TestSomebodyIsExportedAndErased(t *testing.T) {
 	}{
 		{0, "/deep/mine", []string{"fs", "put", "--key", key, key, "/deep/mine"}},
 		{0, "/mine", []string{"fs", "put", "--key", other, key, "/mine"}},
+		{0, "", []string{"fs", "mkdir", "--key", key, "/deep/none"}},
 		{0, "", []string{"chat", "--key", key, "--message", "help"}},
 		{0, "", []string{"fs", "share", "--key", key, "/deep/mine"}},
 		{0, "all that is kept of them", []string{"people", "export", did, "--out", out}},
@@ -114,7 +115,8 @@ func TestSomebodyIsExportedAndErased(t *testing.T) {
 		found[strings.SplitAfter(name, "conversations/")[0]] = text
 	}
 	for name, has := range map[string]string{
-		"person.json": did, "files-0001.json": "/deep/mine", "files/deep/mine": string(content), "conversations/": "help",
+		"person.json": did, "files-0001.json": "/deep/mine", "files/deep/mine": string(content), "files/deep/none/": "",
+		"conversations/": "help",
 		"links-0001.json": "/deep/mine", "calls-0001.json": "[]", "lost.json": "conversations",
 		"app-keys.json": "", "webhooks.json": "", "collections.json": "", "plugins/memory.json": "", "plugins/preferences.json": "",
 	} {

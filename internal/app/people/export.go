@@ -333,6 +333,9 @@ func (s Services) exportFiles(ctx context.Context, did string, a *Archive) error
 			break
 		}
 	}
+	if err := s.exportFolders(ctx, owner, a); err != nil {
+		return err
+	}
 	for page, offset := 1, 0; ; page, offset = page+1, offset+exportPage {
 		files, err := s.Files.Trashed(ctx, owner, filestore.Page{Limit: exportPage, Offset: offset})
 		if err != nil || len(files) == 0 {
@@ -340,6 +343,28 @@ func (s Services) exportFiles(ctx context.Context, did string, a *Archive) error
 		}
 		if err := a.list(fmt.Sprintf("trash-%04d.json", page), files); err != nil {
 			return err
+		}
+	}
+}
+
+// exportFolders writes the folders that stay when they are empty.
+func (s Services) exportFolders(ctx context.Context, owner filestore.Access, a *Archive) error {
+	for after := ""; ; {
+		made, err := s.Folders.Made(ctx, owner, "/", after, exportPage)
+		if err != nil {
+			return err
+		}
+		for _, f := range made {
+			after = f.Path
+			header := tar.Header{
+				Typeflag: tar.TypeDir, Name: "files" + f.Path + "/", Mode: 0o700, ModTime: f.Created, Format: tar.FormatPAX,
+			}
+			if err := a.tar.WriteHeader(&header); err != nil {
+				return err
+			}
+		}
+		if len(made) < exportPage {
+			return nil
 		}
 	}
 }
