@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
-import { matcher, type Shortcut } from "./shortcuts";
+// @vitest-environment jsdom
+import { renderHook } from "@testing-library/react";
+import { expect, test, vi } from "vitest";
+import { matcher, useShortcuts, type Shortcut } from "./shortcuts";
 
 const list: Shortcut[] = ["g f", "g c", "?", "n"].map((keys) => ({
   keys,
@@ -8,19 +10,29 @@ const list: Shortcut[] = ["g f", "g c", "?", "n"].map((keys) => ({
 }));
 
 test("single keys and pairs", () => {
-  const match = matcher(() => 0);
-  expect(match("?", list)?.keys).toBe("?");
-  expect(match("g", list)).toBeUndefined();
-  expect(match("f", list)?.keys).toBe("g f");
-  expect(match("f", list)).toBeUndefined();
-  expect(match("g", list)).toBeUndefined();
-  expect(match("n", list)?.keys).toBe("n");
+  const match = matcher();
+  expect(match("?", 0, list)?.keys).toBe("?");
+  expect(match("g", 0, list)).toBeUndefined();
+  expect(match("f", 0, list)?.keys).toBe("g f");
+  expect(match("f", 0, list)).toBeUndefined();
+  expect(match("g", 0, list)).toBeUndefined();
+  expect(match("n", 0, list)?.keys).toBe("n");
 });
 
 test("the second key may come too late", () => {
-  let time = 0;
-  const match = matcher(() => time);
-  expect(match("g", list)).toBeUndefined();
-  time = 5000;
-  expect(match("f", list)).toBeUndefined();
+  const match = matcher();
+  expect(match("g", 0, list)).toBeUndefined();
+  expect(match("f", 5000, list)).toBeUndefined();
+});
+
+test("a key waits for its second one while the shortcuts change", () => {
+  const went = vi.fn<() => void>();
+  const offered = (): Shortcut[] => [{ keys: "g f", does: "files", run: went }];
+  const { rerender, unmount } = renderHook(useShortcuts, { initialProps: offered() });
+  const press = (key: string) => window.dispatchEvent(new KeyboardEvent("keydown", { key }));
+  press("g");
+  rerender(offered());
+  press("f");
+  expect(went).toHaveBeenCalledTimes(1);
+  unmount();
 });

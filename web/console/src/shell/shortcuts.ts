@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 
 /** Keys that work wherever no text is being written. */
 export interface Shortcut {
@@ -20,28 +20,33 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 /**
- * Follows what is typed: feed a key and get the shortcut that it completes.
- * The first key of a pair waits a moment for the second.
+ * Follows what is typed: feed a key, and when it was pressed, and get the shortcut that it
+ * completes. The first key of a pair waits a moment for the second.
  */
-export function matcher(now: () => number = Date.now) {
+export function matcher() {
   let first = "";
   let since = 0;
-  return (key: string, shortcuts: readonly Shortcut[]): Shortcut | undefined => {
-    const pair = first && now() - since < patience ? `${first} ${key}` : "";
+  return (key: string, at: number, shortcuts: readonly Shortcut[]): Shortcut | undefined => {
+    const pair = first && at - since < patience ? `${first} ${key}` : "";
     const found = shortcuts.find((s) => s.keys === pair) ?? shortcuts.find((s) => s.keys === key);
     first = !found && shortcuts.some((s) => s.keys.startsWith(`${key} `)) ? key : "";
-    since = now();
+    since = at;
     return found;
   };
 }
 
+/**
+ * Runs what is typed. A first key waits for its second one while the shortcuts change, and by
+ * the time at which both were pressed: a page that is busy handles them later.
+ */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
+  const typed = useRef<ReturnType<typeof matcher>>(undefined);
   useEffect(() => {
-    const match = matcher();
+    const match = (typed.current ??= matcher());
     function onKey(event: KeyboardEvent) {
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (isWriting(event.target) || document.querySelector("dialog[open]")) return;
-      const found = match(event.key, shortcuts);
+      const found = match(event.key, event.timeStamp, shortcuts);
       if (!found) return;
       event.preventDefault();
       found.run();
