@@ -1,7 +1,7 @@
 // The editor of the telephone's menus, as a community organiser uses it: no YAML.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { looksRight, visitors } from "./visitor.mjs";
+import { check, looksRight, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 /** A program on which one service code shows more than others, and which lets people tell programs of their own machine. */
@@ -191,7 +191,8 @@ export function menuTests(world) {
     await list.getByLabel("How a row looks, en").fill("{{item}}: {{price}}");
     await list.getByLabel("How a row looks, sw").fill("{{item}}: {{price}}");
     const webhook = await add("Webhooks: programs that are called", "Another webhook", "stock");
-    await webhook.getByText("webhooks.stock", { exact: false }).or(webhook.getByRole("alert")).first().waitFor();
+    await webhook.getByRole("alert").getByText("write the id of a webhook").waitFor();
+    await check(page, "a finding beside its field");
     await webhook.getByLabel("Id of the webhook").fill(`ep_${"A".repeat(26)}`);
     await webhook.getByRole("group", { name: "It is told" }).getByLabel("name", { exact: true }).check();
     await looksRight(page, "menu-declarations");

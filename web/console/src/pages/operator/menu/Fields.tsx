@@ -36,13 +36,15 @@ export function Findings({ issues, at, id }: { issues: Issue[]; at: string; id?:
   const found = findingsAt(issues, at);
   if (found.length === 0) return null;
   return (
-    <ul className="plain small bad findings" id={id} role="alert">
-      {found.map((issue, i) => (
-        <li key={i} dir="auto">
-          {issue.message}
-        </li>
-      ))}
-    </ul>
+    <div id={id} role="alert">
+      <ul className="plain small bad findings">
+        {found.map((issue, i) => (
+          <li key={i} dir="auto">
+            {issue.message}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
