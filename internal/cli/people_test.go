@@ -116,7 +116,7 @@ func TestSomebodyIsExportedAndErased(t *testing.T) {
 	}
 	for name, has := range map[string]string{
 		"person.json": did, "files-0001.json": "/deep/mine", "files/deep/mine": string(content), "files/deep/none/": "",
-		"conversations/": "help",
+		"conversations/":  "help",
 		"links-0001.json": "/deep/mine", "calls-0001.json": "[]", "lost.json": "conversations",
 		"app-keys.json": "", "webhooks.json": "", "collections.json": "", "plugins/memory.json": "", "plugins/preferences.json": "",
 	} {
