@@ -11,7 +11,9 @@
 // nothing but its fair share, and that its memory does not grow with the number
 // of networks.
 //
-// Neither does I/O or knows what it counts; who measures them asks for Stats.
+// Slots lets so many of one key work at a time, for work that holds much memory.
+//
+// None of them does I/O or knows what it counts; who measures them asks for Stats.
 //
 // Decisions: ADR 0022, ADR 0146.
 package ratelimit

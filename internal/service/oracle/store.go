@@ -48,6 +48,7 @@ type Store interface {
 	SetAttachments(ctx context.Context, sessionID, messageID string, files []Attachment) error
 	// Messages returns the transcript in the order of turns, after turn afterTurn:
 	// of several versions of a turn, and of what followed them, the chosen branch alone.
+	// Of one that takes more than MaxRead it returns the newest turns with ErrTooLong.
 	Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]Message, error)
 	// Whole returns messages of every branch, in the order of turns, behind a place, with
 	// what the owner thinks of them, and whether there are more: about limit of them. What
@@ -92,6 +93,13 @@ type Page struct {
 	HasOlder bool
 	HasNewer bool
 }
+
+// MaxRead bounds the bytes of messages that are read at once: each is held in memory, and
+// so is the answer that is made of them. It is some four times what moves to the archive.
+const MaxRead = 32 << 20
+
+// ErrTooLong says that messages take more than MaxRead.
+var ErrTooLong = fault.New(fault.TooLarge, "That many messages are too long to be read at once: ask for fewer, a page at a time.").WithCode("conversation_too_long")
 
 // ErrUnknownCursor says that a page query names a message that is not there.
 var ErrUnknownCursor = fault.New(fault.Invalid, "Unknown cursor")

@@ -73,6 +73,11 @@ func (a *api) deleteSession(w http.ResponseWriter, r *http.Request, who identity
 }
 
 func (a *api) listMessages(w http.ResponseWriter, r *http.Request, who identity.Principal) error {
+	leave, err := a.readings.Take(r.Context(), who.DID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	list, err := a.deps.Service.Messages(r.Context(), who.DID, r.PathValue("sessionId"))
 	if err != nil {
 		return err
@@ -85,6 +90,11 @@ func (a *api) pageMessages(w http.ResponseWriter, r *http.Request, who identity.
 	if err != nil {
 		return err
 	}
+	leave, err := a.readings.Take(r.Context(), who.DID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	q := r.URL.Query()
 	page, err := a.deps.Service.Page(r.Context(), who.DID, r.PathValue("sessionId"), oracle.PageQuery{
 		Limit: limit, Before: q.Get("before"), After: q.Get("after"),

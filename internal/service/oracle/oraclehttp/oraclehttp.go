@@ -23,6 +23,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
@@ -84,7 +85,12 @@ type Deps struct {
 type api struct {
 	deps   Deps
 	nudges *nudges
+	// readings are of those who read a conversation: it is held whole, and so is the answer.
+	readings *ratelimit.Slots
 }
+
+// readingsEach is how many conversations one person reads at a time; more wait.
+const readingsEach = 3
 
 // Surface makes the oracle's routes. It fails when two plugins, or a plugin and
 // the oracle, claim one route.
@@ -94,7 +100,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 	}
 	d.Heartbeat = cmp.Or(d.Heartbeat, heartbeat)
 	d.Parting = cmp.Or(d.Parting, parting)
-	a := &api{deps: d, nudges: newNudges(d.Nudges, d.Delegations, d.Log)}
+	a := &api{deps: d, nudges: newNudges(d.Nudges, d.Delegations, d.Log), readings: ratelimit.NewSlots(readingsEach)}
 	routes := a.routes()
 	for i := range routes {
 		routes[i].Handler = a.gated(routes[i], "")

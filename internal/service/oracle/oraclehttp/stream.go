@@ -186,6 +186,11 @@ func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started,
 		SessionID: ended.SessionID, RunID: ended.ID, Status: string(ended.Status),
 	}
 	if all {
+		leave, err := a.readings.Take(r.Context(), ended.Owner)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		list, err := a.deps.Service.Messages(r.Context(), ended.Owner, ended.SessionID)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -177,9 +178,17 @@ func (st *Store) CutReply(ctx context.Context, owner, sessionID, runID, heard st
 	return changed, err
 }
 
-// Messages returns the transcript after a turn.
+// Messages returns the transcript after a turn. It is read from its end, so that the
+// newest turns are there of one that is too long.
 func (st *Store) Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]oracle.Message, error) {
-	return st.listMessages(ctx, `SELECT `+messageColumns+ofOwner+isShown+` AND m.turn > $3 ORDER BY m.turn, m.seq`, owner, sessionID, afterTurn)
+	list, err := st.listMessages(ctx, `SELECT `+messageColumns+ofOwner+isShown+` AND m.turn > $3 ORDER BY m.turn DESC, m.seq DESC`,
+		owner, sessionID, afterTurn)
+	if errors.Is(err, oracle.ErrTooLong) { // its oldest turn is not whole
+		first := list[len(list)-1].Turn
+		list = slices.DeleteFunc(list, func(m oracle.Message) bool { return m.Turn == first })
+	}
+	slices.Reverse(list)
+	return list, err
 }
 
 // listMessages lists those of a session, which is brought back if it is cold.
@@ -191,10 +200,46 @@ func (st *Store) listMessages(ctx context.Context, text, owner, sessionID string
 		if err != nil {
 			return false, fmt.Errorf("select messages: %w", err)
 		}
-		list, err = collect(rows, scanMessage)
+		list, err = readMessages(rows)
 		return err == nil && len(list) == 0, err
 	})
 	return list, err
+}
+
+// readMessages reads rows until they are too much, and returns what was read.
+func readMessages(rows *sql.Rows) ([]oracle.Message, error) {
+	left := oracle.MaxRead
+	var list []oracle.Message
+	_, err := collect(rows, func(row scanner) (struct{}, error) {
+		m, err := scanMessage(weighed{row, &left})
+		if err != nil {
+			return struct{}{}, err
+		}
+		list = append(list, m)
+		if left < 0 {
+			err = oracle.ErrTooLong
+		}
+		return struct{}{}, err
+	})
+	return list, err
+}
+
+// weighed takes the texts of a row off what is left.
+type weighed struct {
+	scanner
+
+	left *int
+}
+
+// Scan implements scanner.
+func (w weighed) Scan(into ...any) error {
+	err := w.scanner.Scan(into...)
+	for _, v := range into {
+		if text, ok := v.(*string); ok {
+			*w.left -= len(*text)
+		}
+	}
+	return err
 }
 
 // Turn returns the messages of one turn.
@@ -223,7 +268,7 @@ func (st *Store) page(ctx context.Context, owner, sessionID string, q oracle.Pag
 		if err != nil {
 			return fmt.Errorf("select page: %w", err)
 		}
-		if page.Messages, err = collect(rows, scanMessage); err != nil {
+		if page.Messages, err = readMessages(rows); err != nil {
 			return err
 		}
 		if page.HasOlder, err = exists(ctx, tx, `SELECT 1`+ofOwner+isShown+` AND m.turn < $3 LIMIT 1`, sessionID, owner, low); err != nil {

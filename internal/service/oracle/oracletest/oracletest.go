@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("hidden sessions", func(t *testing.T) { t.Parallel(); testHidden(t, open(t)) })
 	t.Run("threads", func(t *testing.T) { t.Parallel(); testThreads(t, open(t)) })
 	t.Run("what models are told", func(t *testing.T) { t.Parallel(); testModelSide(t, open(t)) })
+	t.Run("long", func(t *testing.T) { t.Parallel(); testLong(t, open(t)) })
 	t.Run("pages", func(t *testing.T) { t.Parallel(); testPages(t, open(t)) })
 	t.Run("one run at a time", func(t *testing.T) { t.Parallel(); testMultitask(t, open(t)) })
 	t.Run("epochs fence", func(t *testing.T) { t.Parallel(); testFencing(t, open(t)) })
@@ -272,6 +274,33 @@ func testPages(t *testing.T, st Store) {
 	}
 	if p, err := st.Page(ctx, Stranger, s.ID, oracle.PageQuery{Limit: 1}); err != nil || len(p.Messages) != 0 {
 		t.Errorf("a stranger read a page: %v %v", p, err)
+	}
+}
+
+// Of a conversation that takes too much the newest turns are read, and any page that does not.
+func testLong(t *testing.T, st Store) {
+	ctx := t.Context()
+	s := NewSession(t, st)
+	text, last := strings.Repeat("x", 1<<20), ""
+	for range oracle.MaxRead>>20 + 1 {
+		b := Say(t, st, s.ID, text, oracle.Interrupt)
+		last = Answer(t, st, b.Run, "ho").ID
+	}
+	list, err := st.Messages(ctx, Owner, s.ID, 0)
+	if !errors.Is(err, oracle.ErrTooLong) {
+		t.Fatalf("%d messages of too much: %v", len(list), err)
+	}
+	if n := len(list); n%2 != 0 || n < oracle.MaxRead>>20 || list[0].Role != oracle.Human || list[n-1].ID != last {
+		t.Errorf("%d messages from %s to %s", n, list[0].Role, list[n-1].ID)
+	}
+	if p, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 100}); !errors.Is(err, oracle.ErrTooLong) {
+		t.Errorf("a page of too much has %d messages: %v", len(p.Messages), err)
+	}
+	if p, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 20}); err != nil || len(p.Messages) != 40 || !p.HasOlder {
+		t.Errorf("a page has %d messages: %v", len(p.Messages), err)
+	}
+	if rest, err := st.Messages(ctx, Owner, s.ID, list[0].Turn); err != nil || len(rest) != len(list)-2 {
+		t.Errorf("behind a turn are %d messages: %v", len(rest), err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -238,7 +239,8 @@ func forgetStates(messages []plugin.ModelMessage) {
 	}
 }
 
-// stored reads the transcript behind the summary.
+// stored reads the transcript behind the summary: the newest of it, where that is too
+// much. No model's window has so much room.
 func (t *turn) stored(ctx context.Context, session oracle.Session) ([]oracle.Message, error) {
 	select {
 	case t.reading <- struct{}{}:
@@ -246,7 +248,11 @@ func (t *turn) stored(ctx context.Context, session oracle.Session) ([]oracle.Mes
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	return t.deps.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
+	list, err := t.deps.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
+	if errors.Is(err, oracle.ErrTooLong) {
+		err = nil
+	}
+	return list, err
 }
 
 // ownMessage is the message that started the turn, with its attachments.
