@@ -59,6 +59,13 @@ type scanner interface{ Scan(dest ...any) error }
 func collect[T any](
 	ctx context.Context, db sqldb.Querier, q *scoped.Query, scan func(scanner) (T, error),
 ) ([]T, error) {
+	return collectSome(ctx, db, q, scan, func(T) bool { return true })
+}
+
+// collectSome reads rows as long as somebody wants more.
+func collectSome[T any](
+	ctx context.Context, db sqldb.Querier, q *scoped.Query, scan func(scanner) (T, error), more func(T) bool,
+) ([]T, error) {
 	rows, err := db.QueryContext(ctx, q.Text(), q.Args...)
 	if err != nil {
 		return nil, err
@@ -70,7 +77,9 @@ func collect[T any](
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, v)
+		if all = append(all, v); !more(v) {
+			return all, nil
+		}
 	}
 	return all, rows.Err()
 }

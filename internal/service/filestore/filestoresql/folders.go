@@ -44,7 +44,11 @@ func (s *Store) Entries(ctx context.Context, scope filestore.Scope, l folder.Ent
 		Add(" AND f.trashed_ms = 0 AND f.path >= ? AND f.path < ? ORDER BY f.path LIMIT ?) AS files UNION ALL SELECT * FROM ("+entryFolders, l.From, end, l.Limit).
 		Scope(scope, folderColumns).
 		Add(" AND d.path >= ? AND d.path < ? AND d.path || '/' >= ? ORDER BY d.path || '/' LIMIT ?) AS folders ORDER BY 1 LIMIT ?", l.Prefix, end, l.From, l.Limit, l.Limit)
-	return collect(ctx, s.db.Read(), q, scanEntry)
+	room := l.Room
+	return collectSome(ctx, s.db.Read(), q, scanEntry, func(e folder.Entry) bool {
+		room -= len(e.Path)
+		return room > 0
+	})
 }
 
 func scanEntry(r scanner) (folder.Entry, error) {

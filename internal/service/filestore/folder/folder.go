@@ -54,10 +54,11 @@ type Entry struct {
 	Mark   filestore.Mark
 }
 
-// EntryQuery selects entries below Prefix, which ends with a slash, in path order.
+// EntryQuery selects entries below Prefix, which ends with a slash, in path order. No more
+// of them are read when their paths have taken Room.
 type EntryQuery struct {
 	Prefix, From string
-	Limit        int
+	Limit, Room  int
 }
 
 // MadeQuery selects the made folders at and below Under, in path order.

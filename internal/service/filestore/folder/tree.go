@@ -17,6 +17,10 @@ const (
 	pageStep = 10_001
 )
 
+// maxPaths bounds the bytes of the paths that one listing reads, in which answers are
+// counted many times over: paths are up to 4 KiB each.
+const maxPaths = 4 << 20
+
 // MaxNodes is how many entries of a folder, or a few more, one listing gives.
 const MaxNodes = 10_000
 
@@ -70,14 +74,14 @@ func (s *Service) list(ctx context.Context, a filestore.Access, folder, after st
 	if after != "" && (!strings.HasPrefix(after, base) || !utf8.ValidString(after)) {
 		return nil, "", fault.New(fault.Invalid, "after must be the `next` value of an earlier page of the same folder")
 	}
-	w := treeWalk{base: base, from: max(base, after), seen: map[string]int{}}
-	for !w.done && len(w.nodes) < limit {
-		entries, err := s.store.Entries(ctx, scope, EntryQuery{Prefix: base, From: w.from, Limit: step})
+	w := treeWalk{base: base, from: max(base, after), seen: map[string]int{}, room: maxPaths}
+	for !w.done && len(w.nodes) < limit && w.room > 0 {
+		entries, err := s.store.Entries(ctx, scope, EntryQuery{Prefix: base, From: w.from, Limit: step, Room: w.room})
 		if err != nil {
 			return nil, "", err
 		}
-		w.done = len(entries) < step
 		w.take(entries)
+		w.done = len(entries) < step && w.room > 0
 		step = min(step, treeStep) // a first page was read in vain where a subfolder filled it
 	}
 	if w.done {
@@ -92,10 +96,12 @@ type treeWalk struct {
 	nodes      []Node
 	seen       map[string]int // folders that are listed already, and where
 	done       bool
+	room       int // for paths
 }
 
 func (w *treeWalk) take(entries []Entry) {
 	for _, e := range entries {
+		w.room -= len(e.Path)
 		name, below, nested := strings.Cut(e.Path[len(w.base):], "/")
 		if !nested {
 			w.nodes = append(w.nodes, Node{Path: e.Path, Name: name, File: e.File, Mark: e.Mark})

@@ -3,12 +3,14 @@ package folder_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
 // A folder of any size is listed to its end, page by page, and each entry once.
@@ -61,6 +63,54 @@ func TestALargeFolderIsListedToItsEnd(t *testing.T) {
 		if nodes, next, err := w.Folders.Tree(t.Context(), filestore.Owner("did:key:zNobody"), "/large", ""); err != nil ||
 			len(nodes) != 0 || next != "" {
 			t.Errorf("an empty folder: %v, %q, %v", nodes, next, err)
+		}
+	})
+}
+
+// A page is bounded by its paths too, which answers repeat: of long ones it has fewer.
+func TestAPageOfLongPathsIsShort(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		const files = 6000
+		at := "/" + strings.Repeat("\u00e9", 999)
+		w.MustPut(t, ns, at+"/f00000", "x")
+		err := w.DB.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			_, err := tx.ExecContext(ctx, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5999)
+				INSERT INTO filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)
+				SELECT f.id || '-' || i, f.ns, substr(f.path, 1, 1001) || 'f' || substr('' || (100000 + i), 2),
+				0, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, '', 0, 0, 0 FROM filestore_files f, n WHERE f.path = $1`, at+"/f00000")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, list := range map[string]func(context.Context, filestore.Access, string, string) ([]folder.Node, string, error){
+			"tree": w.Folders.Tree, "page": w.Folders.Page,
+		} {
+			seen, bytes, before := 0, 0, ""
+			for after := ""; ; {
+				nodes, next, err := list(t.Context(), owner, at, after)
+				if err != nil || len(nodes) == 0 {
+					t.Fatalf("%s: %d entries, %v", name, len(nodes), err)
+				}
+				bytes = 0
+				for _, n := range nodes {
+					if bytes += len(n.Path); n.Path <= before {
+						t.Fatalf("%s: %s is listed twice", name, n.Name)
+					}
+					before = n.Path
+				}
+				if bytes > 5<<20 {
+					t.Fatalf("%s: a page has %d bytes of paths", name, bytes)
+				}
+				seen += len(nodes)
+				if after = next; after == "" {
+					break
+				}
+			}
+			if seen != files {
+				t.Errorf("%s: %d entries, want %d", name, seen, files)
+			}
 		}
 	})
 }
