@@ -20,7 +20,7 @@ var byKind = []string{
 	"app_key_not_taken", "app_key_revoked", "app_key_scope", "app_key_unknown", "approval_needs_content",
 	"approval_needs_person", "bad_digest", "block_mismatch", "block_missing", "bound_key", "broken_chain", "bus_busy",
 	"bus_closed", "changes_erased", "cid_mismatch", "cid_not_granted", "cid_scoped", "conversation_too_long", "delegation_not_for_oracle",
-	"did_unresolved", "escalation_ability", "escalation_resource", "folder_not_empty", "invalid_delegation",
+	"did_unresolved", "escalation_ability", "escalation_resource", "export_busy", "export_too_large", "folder_not_empty", "invalid_delegation",
 	"invalid_signature", "invocation_needed", "key_reused", "malformed", "malformed_capability", "member_removed", "missing_proof",
 	"model_not_found", "named_by_setting", "no_expiry", "no_file", "no_oracle", "no_place", "no_resolver", "no_responder",
 	"no_rule", "noncanonical", "not_all_services", "not_bound", "not_did_key", "not_files", "not_linked", "not_the_owner",

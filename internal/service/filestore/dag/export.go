@@ -13,6 +13,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/car"
@@ -27,19 +29,31 @@ type Service struct {
 	files   *filestore.Service
 	store   filestore.Store
 	folders *folder.Service
+
+	mu   sync.Mutex
+	held map[string]int // by plans of a namespace
 }
 
 // New returns a Service.
 func New(files *filestore.Service, folders *folder.Service) *Service {
-	return &Service{files, files.Records(), folders}
+	return &Service{files: files, store: files.Records(), folders: folders, held: map[string]int{}}
 }
 
-// Bounds of one export: its files, and its folders, of which few files with long
-// paths may have very many.
+// Bounds of one export: its files, its folders, of which few files with long paths may
+// have very many, and the bytes of what a plan holds in memory, of which it makes blocks:
+// paths, of up to 4 KiB each, and lists of leaves, 32 bytes for each MiB of content.
 const (
 	exportFiles   = 20_000
 	exportFolders = 100_000
+	exportPlan    = 64 << 20
 )
+
+// exportPlans bounds what the plans of a namespace hold together: a plan is held until
+// its export is sent. Of small ones there is room for many.
+const exportPlans = 2 * exportPlan
+
+// heldEach is about what a plan holds of a file or a folder beside its path.
+const heldEach = 256
 
 // Export is a planned CAR: its root and its length are known before a byte of
 // content is read.
@@ -51,6 +65,39 @@ type Export struct {
 	files   []exportFile
 	size    int64
 	use     func() error
+	ns      string
+	held    int // of exportPlan
+}
+
+// hold counts what the plan holds.
+func (e *Export) hold(bytes int) error {
+	e.held += bytes
+	if e.svc.change(e.ns, bytes) > exportPlans {
+		return fault.New(fault.RateLimited, "other exports of these files are under way: try again when they are done").
+			WithCode("export_busy").WithRetryAfter(5 * time.Second)
+	}
+	if e.held > exportPlan {
+		return fault.New(fault.TooLarge, "the paths and contents are too much for one export: export folders one by one").
+			WithCode("export_too_large")
+	}
+	return nil
+}
+
+// Close forgets what the plan held.
+func (e *Export) Close() {
+	e.svc.change(e.ns, -e.held)
+	e.held = 0
+}
+
+// change counts what the plans of a namespace hold together.
+func (s *Service) change(ns string, by int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.held[ns] + by
+	if s.held[ns] = now; now == 0 {
+		delete(s.held, ns)
+	}
+	return now
 }
 
 type exportFile struct {
@@ -61,7 +108,7 @@ type exportFile struct {
 }
 
 // Export plans the files below a path as a UnixFS DAG: the CIDs of the files are
-// those that the store gives everywhere.
+// those that the store gives everywhere. Whoever is done with it calls Close.
 func (s *Service) Export(ctx context.Context, a filestore.Access, path string) (*Export, error) {
 	scope, err := a.Scope(filestore.Read)
 	if err != nil {
@@ -70,40 +117,63 @@ func (s *Service) Export(ctx context.Context, a filestore.Access, path string) (
 	if path, err = filename.CleanFolder(path); err != nil {
 		return nil, err
 	}
-	e := &Export{svc: s, ctx: ctx, use: func() error { return s.files.CountUse(ctx, a) }}
-	files, err := s.filesUnder(ctx, scope, path)
-	if err != nil {
+	e := &Export{svc: s, ctx: ctx, ns: a.Namespace, use: func() error { return s.files.CountUse(ctx, a) }}
+	if err := e.read(scope, path); err != nil {
+		e.Close()
 		return nil, err
 	}
-	made, err := s.folders.AllMade(ctx, scope, path)
+	return e, nil
+}
+
+// read finds what is exported and plans it.
+func (e *Export) read(scope filestore.Scope, path string) error {
+	files, err := e.filesUnder(scope, path)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	var made []folder.Folder
+	err = e.svc.folders.EachMade(e.ctx, scope, path, func(page []folder.Folder) error {
+		made = append(made, page...)
+		for _, f := range page {
+			if err := e.hold(heldEach + len(f.Path)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(files)+len(made) == 0 && path != "/" {
-		return nil, filestore.NotFound()
+		return filestore.NotFound()
 	}
 	if len(files)+len(made) > 1 && len(files) > 0 && files[0].Path == path {
 		files = files[1:] // a name of two kinds, from an older release: the folder is meant
 	}
 	if err := countFolders(files, made); err != nil {
-		return nil, err
+		return err
 	}
 	for _, f := range files {
 		if err := e.add(f); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	e.plan(path, made)
-	return e, nil
+	return nil
 }
 
 // filesUnder lists the files at and below a path.
-func (s *Service) filesUnder(ctx context.Context, scope filestore.Scope, path string) ([]filestore.File, error) {
+func (e *Export) filesUnder(scope filestore.Scope, path string) ([]filestore.File, error) {
 	var all []filestore.File
 	for q := (filestore.ListQuery{Under: path, Limit: 1000}); ; {
-		files, err := s.store.Files(ctx, scope, q)
+		files, err := e.svc.store.Files(e.ctx, scope, q)
 		if err != nil {
 			return nil, err
+		}
+		for _, f := range files {
+			if err := e.hold(heldEach + len(f.Path)); err != nil {
+				return nil, err
+			}
 		}
 		if all = append(all, files...); len(all) > exportFiles {
 			return nil, fault.Newf(fault.TooLarge, "an export has at most %d files: export folders one by one", exportFiles)
@@ -158,6 +228,9 @@ func (e *Export) add(f filestore.File) error {
 	b, err := e.svc.store.Blob(e.ctx, f.Blob)
 	if err != nil {
 		return fmt.Errorf("find content: %w", err)
+	}
+	if err := e.hold(len(b.Leaves)); err != nil {
+		return err
 	}
 	if x.leaves, err = cid.SplitLeaves(b.Leaves); err != nil {
 		return filestore.Corrupt(err)

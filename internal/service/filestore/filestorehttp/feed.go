@@ -234,6 +234,7 @@ func (a *api) export(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	if err != nil {
 		return err
 	}
+	defer e.Close()
 	if r.Method != http.MethodHead {
 		if err := e.Use(); err != nil {
 			return err

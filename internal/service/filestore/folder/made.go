@@ -26,13 +26,15 @@ func (s *Service) Made(ctx context.Context, a filestore.Access, path, after stri
 	return s.store.MadeFolders(ctx, scope, MadeQuery{Under: path, After: after, Limit: min(max(limit, 1), MaxListed)})
 }
 
-// AllMade lists all that Made does of what a scope reaches.
-func (s *Service) AllMade(ctx context.Context, scope filestore.Scope, path string) ([]Folder, error) {
-	var all []Folder
+// EachMade calls each with all that Made lists of what a scope reaches, a page at a time.
+func (s *Service) EachMade(ctx context.Context, scope filestore.Scope, path string, each func([]Folder) error) error {
 	for q := (MadeQuery{Under: path, Limit: MaxListed}); ; {
 		page, err := s.store.MadeFolders(ctx, scope, q)
-		if all = append(all, page...); err != nil || len(page) < q.Limit {
-			return all, err
+		if err != nil {
+			return err
+		}
+		if err := each(page); err != nil || len(page) < q.Limit {
+			return err
 		}
 		q.After = page[len(page)-1].Path
 	}

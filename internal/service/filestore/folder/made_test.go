@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
 // made lists the made folders that somebody sees at and below a path, page by page.
@@ -96,8 +97,13 @@ func TestManyMadeFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole, err := w.Folders.AllMade(t.Context(), scope, "/many"); err != nil || len(whole) != 1000+more {
-			t.Errorf("all are %d, %v", len(whole), err)
+		whole := 0
+		err = w.Folders.EachMade(t.Context(), scope, "/many", func(page []folder.Folder) error {
+			whole += len(page)
+			return nil
+		})
+		if err != nil || whole != 1000+more {
+			t.Errorf("all are %d, %v", whole, err)
 		}
 	})
 }
