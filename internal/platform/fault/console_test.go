@@ -26,7 +26,7 @@ var byKind = []string{
 	"no_rule", "noncanonical", "not_all_services", "not_bound", "not_did_key", "not_files", "not_linked", "not_the_owner",
 	"panic", "previous_response_not_found", "readers_changed", "replay", "request_id_reused", "request_too_early",
 	"request_too_old", "resource_mismatch", "role_lent", "slow_body", "token_is_narrow", "token_restricted_to_cids",
-	"too_many_locks", "too_many_pairs", "too_many_properties", "too_many_secrets", "too_many_versions", "ttl_exceeds_max",
+	"too_many_changes", "too_many_locks", "too_many_pairs", "too_many_properties", "too_many_secrets", "too_many_versions", "ttl_exceeds_max",
 	"unauthorized_root", "under_way", "upload_final", "upload_not_finished", "withdrawn", "wrong_audience",
 }
 

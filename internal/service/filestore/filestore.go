@@ -85,6 +85,7 @@ type Service struct {
 	waiters *waiters.Waiters
 	hint    func(string)
 	short   func() bool
+	notes   notes
 }
 
 // New returns a Service.

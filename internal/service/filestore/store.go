@@ -152,6 +152,8 @@ type Receipt struct {
 	// Count is how many files the move of a folder moved, or how many places an
 	// edit changed; 0 for other changes.
 	Count int
+	// Noted is about what the feed took of an act on many files, in bytes.
+	Noted int64 `json:"-"`
 }
 
 // Once makes a change happen at most once: a second one with the key gets the

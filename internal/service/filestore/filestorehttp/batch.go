@@ -99,8 +99,18 @@ func each(o filestore.Once, id string) filestore.Once {
 	return filestore.Once{Key: digest(o.Key, id), Fingerprint: o.Fingerprint}
 }
 
+// noted counts what a batch of changes notes, as an act on a folder is counted.
+func (a *api) noted(access filestore.Access, from string, r filestore.Receipt, err error) {
+	if err == nil && !r.Replayed {
+		a.svc.Noted(access.Namespace, filestore.NoteOf(from, r.File.Path))
+	}
+}
+
 func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	if err := may(access, filestore.Write); err != nil {
+		return err
+	}
+	if err := a.svc.MayNote(access.Namespace); err != nil {
 		return err
 	}
 	var body MoveItems
@@ -120,6 +130,7 @@ func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore
 		}
 		receipt, err := a.svc.Move(r.Context(), access, filestore.Target{ID: item.ID, Once: once}, item.DestinationPath,
 			item.Overwrite)
+		a.noted(access, item.DestinationPath, receipt, err)
 		return receipt.File, err
 	})
 }
@@ -131,6 +142,11 @@ func (a *api) batchIDs(need filestore.Ability,
 		if err := may(access, need); err != nil {
 			return err
 		}
+		if need == filestore.Write { // deleting is never refused
+			if err := a.svc.MayNote(access.Namespace); err != nil {
+				return err
+			}
+		}
 		var body IDList
 		if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 			return err
@@ -138,6 +154,7 @@ func (a *api) batchIDs(need filestore.Ability,
 		o := once(r, access)
 		return batch(w, body.IDs, func(i int) (filestore.File, error) {
 			receipt, err := do(r.Context(), access, filestore.Target{ID: body.IDs[i], Once: each(o, body.IDs[i])})
+			a.noted(access, "", receipt, err)
 			return receipt.File, err
 		})
 	}

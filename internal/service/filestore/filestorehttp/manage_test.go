@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,6 +116,25 @@ func TestBatchMove(t *testing.T) {
 		t.Errorf("folder move: %+v", m)
 	}
 	s.own("GET", "/api/fs/stat?path=/e/d", "").want(200)
+}
+
+// A batch notes as many changes as it has items: it counts as an act on a folder does.
+func TestBatchesNoteSoMuch(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	s := newSite(t, w)
+	a := s.put("/a", "a")
+	w.Noted(identitytest.Alice.DID, 256<<20)
+	one := fmt.Sprintf(`{"ids":[%q]}`, a.ID)
+	s.own("POST", "/api/fs/batch/delete", one).want(200)
+	s.own("POST", "/api/fs/batch/restore", one).want(429)
+	r := s.own("POST", "/api/fs/batch/move", fmt.Sprintf(`{"items":[{"id":%q,"destinationPath":"/c"}]}`, a.ID)).want(429)
+	if got := r.header.Get("Retry-After"); got != "1" || !strings.Contains(string(r.body), "too_many_changes") {
+		t.Errorf("after %s: %s", got, r.body)
+	}
+	s.own("POST", "/api/fs/batch/delete", one).want(200)
+	w.Clock.Add(time.Minute)
+	s.own("POST", "/api/fs/batch/restore", one).want(200)
 }
 
 func TestVersionsStayReadable(t *testing.T) {

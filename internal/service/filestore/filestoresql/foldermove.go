@@ -206,7 +206,7 @@ func (s *Store) MoveTo(ctx context.Context, m folder.Moving) (filestore.Receipt,
 			return filestore.Receipt{}, err
 		}
 		last, err := s.moveFiles(ctx, tx, m, t.files)
-		return filestore.Receipt{Seq: max(seq, last), Count: t.count()}, err
+		return filestore.Receipt{Seq: max(seq, last), Count: t.count(), Noted: t.noted(m.From, m.To)}, err
 	})
 }
 
@@ -355,7 +355,7 @@ func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copyi
 		return filestore.Receipt{}, err
 	}
 	last, err := s.copyFiles(ctx, tx, c, t.files)
-	return filestore.Receipt{Seq: max(seq, last), Count: t.count()}, err
+	return filestore.Receipt{Seq: max(seq, last), Count: t.count(), Noted: t.noted(c.From, c.To)}, err
 }
 
 // copyFiles makes new files of old ones, with the same contents.

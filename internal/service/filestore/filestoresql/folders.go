@@ -162,6 +162,14 @@ type subtree struct {
 
 func (t subtree) count() int { return len(t.files) + len(t.folders) }
 
+// noted is about what the feed takes when the files come from one folder to another.
+func (t subtree) noted(from, to string) (bytes int64) {
+	for _, f := range t.files {
+		bytes += filestore.NoteOf(f.Path, to) + int64(len(f.Path)-len(from))
+	}
+	return bytes
+}
+
 func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
 	root string,
 ) (t subtree, err error) {
@@ -216,7 +224,7 @@ func (s *Store) TrashFolder(ctx context.Context, c filestore.Change, path string
 			return filestore.Receipt{}, err
 		}
 		seq, err := s.trashSubtree(ctx, tx, c, t)
-		return filestore.Receipt{Seq: seq, Count: t.count()}, err
+		return filestore.Receipt{Seq: seq, Count: t.count(), Noted: t.noted("", "")}, err
 	})
 }
 

@@ -154,6 +154,8 @@ type Files interface {
 	Once(ctx context.Context, a filestore.Access, o filestore.Once,
 		do func() (filestore.Receipt, error)) (filestore.Receipt, error)
 	Changed(namespace string)
+	MayNote(namespace string) error
+	Noted(namespace string, bytes int64)
 }
 
 // Service works on folders.
@@ -292,7 +294,7 @@ func (s *Service) Move(ctx context.Context, a filestore.Access, e Ends) (filesto
 	if err != nil {
 		return filestore.Receipt{}, err
 	}
-	return s.act(ctx, a, e.Once, func() (filestore.Receipt, error) {
+	return s.spread(ctx, a, e.Once, func() (filestore.Receipt, error) {
 		return s.store.MoveTo(ctx, Moving{
 			Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto, Discard: discard,
 		})
@@ -318,7 +320,7 @@ func (s *Service) Copy(ctx context.Context, a filestore.Access, e Ends) (filesto
 	if err != nil {
 		return filestore.Receipt{}, err
 	}
-	return s.act(ctx, a, e.Once, func() (filestore.Receipt, error) {
+	return s.spread(ctx, a, e.Once, func() (filestore.Receipt, error) {
 		return s.store.Copy(ctx, Copying{
 			Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto, Source: source, Discard: discard,
 			Quota: s.files.Quota(a.Namespace),
@@ -328,6 +330,19 @@ func (s *Service) Copy(ctx context.Context, a filestore.Access, e Ends) (filesto
 
 func (s *Service) change(a filestore.Access, scope filestore.Scope, once filestore.Once) filestore.Change {
 	return filestore.Change{Scope: scope, By: a.By(), Once: once, Now: s.files.Now()}
+}
+
+// spread is act for what notes as much as it reaches, and leaves it there to be acted on
+// again.
+func (s *Service) spread(ctx context.Context, a filestore.Access, once filestore.Once,
+	do func() (filestore.Receipt, error),
+) (filestore.Receipt, error) {
+	return s.act(ctx, a, once, func() (filestore.Receipt, error) {
+		if err := s.files.MayNote(a.Namespace); err != nil {
+			return filestore.Receipt{}, err
+		}
+		return do()
+	})
 }
 
 func (s *Service) act(ctx context.Context, a filestore.Access, once filestore.Once,
@@ -341,6 +356,7 @@ func (s *Service) act(ctx context.Context, a filestore.Access, once filestore.On
 	r, err := s.files.Once(ctx, a, once, do)
 	if err == nil && !r.Replayed && r.Seq != 0 {
 		s.files.Changed(a.Namespace)
+		s.files.Noted(a.Namespace, r.Noted)
 	}
 	return r, err
 }
