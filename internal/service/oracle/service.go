@@ -212,7 +212,8 @@ func (s *Service) Whole(ctx context.Context, owner, id string, each func(some []
 	}
 }
 
-// Page returns some turns of the transcript of one of the user's sessions.
+// Page returns some turns of the transcript of one of the user's sessions: fewer than
+// were asked for, where those are too long to be read at once.
 func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page, error) {
 	if q.Before != "" && q.After != "" {
 		return Page{}, fault.New(fault.Invalid, "before and after exclude each other")
@@ -223,6 +224,10 @@ func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page
 	}
 	q.Limit = min(max(q.Limit, 1), MaxPage)
 	page, err := s.store.Page(ctx, owner, id, q)
+	for errors.Is(err, ErrTooLong) && q.Limit > 1 {
+		q.Limit /= 2
+		page, err = s.store.Page(ctx, owner, id, q)
+	}
 	if err != nil {
 		return Page{}, fmt.Errorf("page messages: %w", err)
 	}

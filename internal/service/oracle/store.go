@@ -99,7 +99,7 @@ type Page struct {
 const MaxRead = 32 << 20
 
 // ErrTooLong says that messages take more than MaxRead.
-var ErrTooLong = fault.New(fault.TooLarge, "That many messages are too long to be read at once: ask for fewer, a page at a time.").WithCode("conversation_too_long")
+var ErrTooLong = fault.New(fault.TooLarge, "The messages are too long to be read at once: read them a page at a time.").WithCode("conversation_too_long")
 
 // ErrUnknownCursor says that a page query names a message that is not there.
 var ErrUnknownCursor = fault.New(fault.Invalid, "Unknown cursor")

@@ -299,6 +299,10 @@ func testLong(t *testing.T, st Store) {
 	if p, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 20}); err != nil || len(p.Messages) != 40 || !p.HasOlder {
 		t.Errorf("a page has %d messages: %v", len(p.Messages), err)
 	}
+	p, err := oracle.New(oracle.Deps{Store: st}).Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 100})
+	if n := len(p.Messages); err != nil || n != 50 || p.Messages[n-1].ID != last || !p.HasOlder {
+		t.Errorf("a shorter page has %d messages: %v", n, err)
+	}
 	if rest, err := st.Messages(ctx, Owner, s.ID, list[0].Turn); err != nil || len(rest) != len(list)-2 {
 		t.Errorf("behind a turn are %d messages: %v", len(rest), err)
 	}

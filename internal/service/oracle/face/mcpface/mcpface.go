@@ -30,6 +30,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
@@ -53,6 +54,8 @@ type Deps struct {
 // Face offers the oracle to agents.
 type Face struct {
 	deps Deps
+	// readings are of those who read a transcript, which is held whole.
+	readings *ratelimit.Slots
 }
 
 // New makes a Face.
@@ -61,8 +64,11 @@ func New(d Deps) *Face {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	d.Wait = cmp.Or(d.Wait, wait)
-	return &Face{deps: d}
+	return &Face{deps: d, readings: ratelimit.NewSlots(readingsEach)}
 }
+
+// readingsEach is how many transcripts one person reads at a time; more wait.
+const readingsEach = 3
 
 // wait is how long a tool waits for an answer unless Deps says otherwise.
 const wait = 45 * time.Second

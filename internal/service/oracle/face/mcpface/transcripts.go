@@ -26,6 +26,8 @@ const (
 	sessionPage   = 50
 	turnPage      = 20
 	maxCompletion = 100
+	// maxTranscript is how many bytes of a page are told: no model reads more.
+	maxTranscript = 4 << 20
 )
 
 func (f *Face) addTranscripts(s *mcp.Server) {
@@ -66,6 +68,11 @@ func (f *Face) readTranscript(ctx context.Context, req *mcp.ReadResourceRequest)
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	id := strings.TrimPrefix(u.Path, "/")
+	leave, err := f.readings.Take(ctx, c.who.DID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	page, err := f.deps.Service.Page(ctx, c.who.DID, id, oracle.PageQuery{Limit: turnPage, Before: u.Query().Get("before")})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
@@ -95,6 +102,9 @@ func transcript(id string, page oracle.Page) string {
 		}
 		if m.Content != "" {
 			b.WriteString(m.Content + "\n\n")
+		}
+		if b.Len() > maxTranscript {
+			return strings.ToValidUTF8(b.String()[:maxTranscript], "") + "\n\n(What follows is left out: it is too long.)\n"
 		}
 	}
 	return b.String()
