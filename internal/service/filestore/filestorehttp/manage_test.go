@@ -129,7 +129,7 @@ func TestBatchesNoteSoMuch(t *testing.T) {
 	s.own("POST", "/api/fs/batch/delete", one).want(200)
 	s.own("POST", "/api/fs/batch/restore", one).want(429)
 	r := s.own("POST", "/api/fs/batch/move", fmt.Sprintf(`{"items":[{"id":%q,"destinationPath":"/c"}]}`, a.ID)).want(429)
-	if got := r.header.Get("Retry-After"); got != "1" || !strings.Contains(string(r.body), "too_many_changes") {
+	if got := r.header.Get("Retry-After"); got != "1" || !strings.Contains(r.body, "too_many_changes") {
 		t.Errorf("after %s: %s", got, r.body)
 	}
 	s.own("POST", "/api/fs/batch/delete", one).want(200)
