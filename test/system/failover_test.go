@@ -77,24 +77,31 @@ func (r *replica) start(settings ...string) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() {
-		_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
+		if r.cmd.ProcessState == nil {
+			_ = r.reach(syscall.SIGKILL) // who is frozen sees no parent end
+		}
 		_ = r.cmd.Wait()
 	})
 }
 
-// signal reaches every process of the server: each is in a group of its own.
+// signal reaches every process of the server.
 func (r *replica) signal(s syscall.Signal) {
 	r.t.Helper()
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.cmd.Process.Pid, r.cmd.Process.Pid))
-	if err != nil {
+	if err := r.reach(s); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// reach is signal. Each process is in a group of its own.
+func (r *replica) reach(s syscall.Signal) error {
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.cmd.Process.Pid, r.cmd.Process.Pid))
 	_ = r.cmd.Process.Signal(s)
 	for child := range strings.FieldsSeq(string(children)) {
 		if pid, err := strconv.Atoi(child); err == nil {
 			_ = syscall.Kill(pid, s)
 		}
 	}
+	return err
 }
 
 func (r *replica) address() string {
