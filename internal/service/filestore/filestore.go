@@ -85,7 +85,6 @@ type Service struct {
 	waiters *waiters.Waiters
 	hint    func(string)
 	short   func() bool
-	notes   notes
 }
 
 // New returns a Service.

@@ -7,6 +7,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
 // MoveItems is the body of a batch of moves.
@@ -102,7 +103,7 @@ func each(o filestore.Once, id string) filestore.Once {
 // noted counts what a batch of changes notes, as an act on a folder is counted.
 func (a *api) noted(access filestore.Access, from string, r filestore.Receipt, err error) {
 	if err == nil && !r.Replayed {
-		a.svc.Noted(access.Namespace, filestore.NoteOf(from, r.File.Path))
+		a.deps.Folders.Noted(access.Namespace, folder.NoteOf(from, r.File.Path))
 	}
 }
 
@@ -110,7 +111,7 @@ func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore
 	if err := may(access, filestore.Write); err != nil {
 		return err
 	}
-	if err := a.svc.MayNote(access.Namespace); err != nil {
+	if err := a.deps.Folders.MayNote(access.Namespace); err != nil {
 		return err
 	}
 	var body MoveItems
@@ -143,7 +144,7 @@ func (a *api) batchIDs(need filestore.Ability,
 			return err
 		}
 		if need == filestore.Write { // deleting is never refused
-			if err := a.svc.MayNote(access.Namespace); err != nil {
+			if err := a.deps.Folders.MayNote(access.Namespace); err != nil {
 				return err
 			}
 		}

@@ -124,7 +124,7 @@ func TestBatchesNoteSoMuch(t *testing.T) {
 	w := filestoretest.Embedded(t)
 	s := newSite(t, w)
 	a := s.put("/a", "a")
-	w.Noted(identitytest.Alice.DID, 256<<20)
+	w.Folders.Noted(identitytest.Alice.DID, 256<<20)
 	one := fmt.Sprintf(`{"ids":[%q]}`, a.ID)
 	s.own("POST", "/api/fs/batch/delete", one).want(200)
 	s.own("POST", "/api/fs/batch/restore", one).want(429)

@@ -165,7 +165,7 @@ func (t subtree) count() int { return len(t.files) + len(t.folders) }
 // noted is about what the feed takes when the files come from one folder to another.
 func (t subtree) noted(from, to string) (bytes int64) {
 	for _, f := range t.files {
-		bytes += filestore.NoteOf(f.Path, to) + int64(len(f.Path)-len(from))
+		bytes += folder.NoteOf(f.Path, to) + int64(len(f.Path)-len(from))
 	}
 	return bytes
 }

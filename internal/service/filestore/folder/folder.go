@@ -154,8 +154,6 @@ type Files interface {
 	Once(ctx context.Context, a filestore.Access, o filestore.Once,
 		do func() (filestore.Receipt, error)) (filestore.Receipt, error)
 	Changed(namespace string)
-	MayNote(namespace string) error
-	Noted(namespace string, bytes int64)
 }
 
 // Service works on folders.
@@ -163,6 +161,7 @@ type Service struct {
 	files Files
 	store Store
 	turns turns
+	notes notes
 }
 
 // New returns a Service.
@@ -338,7 +337,7 @@ func (s *Service) spread(ctx context.Context, a filestore.Access, once filestore
 	do func() (filestore.Receipt, error),
 ) (filestore.Receipt, error) {
 	return s.act(ctx, a, once, func() (filestore.Receipt, error) {
-		if err := s.files.MayNote(a.Namespace); err != nil {
+		if err := s.MayNote(a.Namespace); err != nil {
 			return filestore.Receipt{}, err
 		}
 		return do()
@@ -356,7 +355,7 @@ func (s *Service) act(ctx context.Context, a filestore.Access, once filestore.On
 	r, err := s.files.Once(ctx, a, once, do)
 	if err == nil && !r.Replayed && r.Seq != 0 {
 		s.files.Changed(a.Namespace)
-		s.files.Noted(a.Namespace, r.Noted)
+		s.Noted(a.Namespace, r.Noted)
 	}
 	return r, err
 }

@@ -20,7 +20,7 @@ func TestActsOnFoldersNoteSoMuch(t *testing.T) {
 		move := func(from, to string) (filestore.Receipt, error) {
 			return w.Folders.Move(t.Context(), owner, folder.Ends{From: from, To: to})
 		}
-		w.Noted(ns, atOnce)
+		w.Folders.Noted(ns, atOnce)
 		if r, err := move("/a", "/c"); err != nil || r.Noted < 2*512 {
 			t.Fatalf("%d bytes are noted, %v", r.Noted, err)
 		}

@@ -84,9 +84,8 @@ func TestAPageOfLongPathsIsShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, list := range map[string]func(context.Context, filestore.Access, string, string) ([]folder.Node, string, error){
-			"tree": w.Folders.Tree, "page": w.Folders.Page,
-		} {
+		type listing func(context.Context, filestore.Access, string, string) ([]folder.Node, string, error)
+		for name, list := range map[string]listing{"tree": w.Folders.Tree, "page": w.Folders.Page} {
 			seen, bytes, before := 0, 0, ""
 			for after := ""; ; {
 				nodes, next, err := list(t.Context(), owner, at, after)

@@ -3,53 +3,14 @@ package oraclesql
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql/framelines"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
-
-// maxInRow is how many bytes of frames a run's own row takes in at its end.
-const maxInRow = 4 << 10
-
-// encodeFrames writes one line per frame: the event's name, a space, the data.
-// JSON holds no line feed, and the numbers follow from the first.
-func encodeFrames(frames []oracle.Frame) string {
-	size := 0
-	for _, f := range frames {
-		size += len(f.Event) + len(f.Data) + 2
-	}
-	var b strings.Builder
-	b.Grow(size)
-	for _, f := range frames {
-		b.WriteString(f.Event)
-		b.WriteByte(' ')
-		b.Write(f.Data)
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// decodeFrames reads what encodeFrames wrote, without the frames up to after.
-func decodeFrames(first int64, lines string, after int64) ([]oracle.Frame, error) {
-	var out []oracle.Frame
-	for seq := first; lines != ""; seq++ {
-		line, rest, ok := strings.Cut(lines, "\n")
-		event, data, ok2 := strings.Cut(line, " ")
-		if !ok || !ok2 || event == "" || !json.Valid([]byte(data)) {
-			return nil, fmt.Errorf("frame %d is damaged", seq)
-		}
-		lines = rest
-		if seq > after {
-			out = append(out, oracle.Frame{Seq: seq, Event: event, Data: json.RawMessage(data)})
-		}
-	}
-	return out, nil
-}
 
 // insertFrames stores a batch. A batch that was written by a commit whose
 // acknowledgement got lost is left as it is.
@@ -59,7 +20,7 @@ func insertFrames(ctx context.Context, tx sqldb.Querier, runID string, frames []
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO oracle_frames (run_id, first_seq, last_seq, lines) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (run_id, first_seq) DO NOTHING`,
-		runID, frames[0].Seq, frames[len(frames)-1].Seq, encodeFrames(frames))
+		runID, frames[0].Seq, frames[len(frames)-1].Seq, framelines.Encode(frames))
 	if err != nil {
 		return fmt.Errorf("insert frames: %w", err)
 	}
@@ -88,7 +49,7 @@ func (st *Store) frames(ctx context.Context, id string, after int64, limit int) 
 		if head, opening, err = scanHead(tx.QueryRowContext(ctx, `SELECT next_seq, status, pruned, opening FROM oracle_runs WHERE id = $1`, id)); err != nil {
 			return err
 		}
-		if out, err = decodeFrames(1, opening, after); err != nil {
+		if out, err = framelines.Decode(1, opening, after); err != nil {
 			return err
 		}
 		// The batch that holds the frame after the cursor may begin before it.
@@ -105,7 +66,7 @@ func (st *Store) frames(ctx context.Context, id string, after int64, limit int) 
 			if err := row.Scan(&first, &lines); err != nil {
 				return nil, fmt.Errorf("read frames: %w", err)
 			}
-			return decodeFrames(first, lines, after)
+			return framelines.Decode(first, lines, after)
 		})
 		for _, b := range batches {
 			out = append(out, b...)

@@ -207,16 +207,14 @@ func (st *Store) listMessages(ctx context.Context, text, owner, sessionID string
 }
 
 // readMessages reads rows until they are too much, and returns what was read.
-func readMessages(rows *sql.Rows) ([]oracle.Message, error) {
+func readMessages(rows *sql.Rows) (list []oracle.Message, err error) {
 	left := oracle.MaxRead
-	var list []oracle.Message
-	_, err := collect(rows, func(row scanner) (struct{}, error) {
+	_, err = collect(rows, func(row scanner) (struct{}, error) {
 		m, err := scanMessage(weighed{row, &left})
 		if err != nil {
 			return struct{}{}, err
 		}
-		list = append(list, m)
-		if left < 0 {
+		if list = append(list, m); left < 0 {
 			err = oracle.ErrTooLong
 		}
 		return struct{}{}, err

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql/framelines"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -132,7 +133,7 @@ func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out ru
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14, $15, $16)`,
 			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt,
 			r.NextSeq,
-			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames), r.BeganBy, flag(r.Narrow))
+			string(request), sqldb.MS(r.CreatedAt), framelines.Encode(frames), r.BeganBy, flag(r.Narrow))
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
 		}
@@ -397,7 +398,7 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 	// A short answer is kept with the opening frames, in the run's own row.
 	frames, inRow := e.Frames, ""
 	if e.Whole {
-		if lines := encodeFrames(e.Frames); len(lines) <= maxInRow {
+		if lines := framelines.Encode(e.Frames); len(lines) <= framelines.MaxInRow {
 			frames, inRow = nil, lines
 		}
 	}

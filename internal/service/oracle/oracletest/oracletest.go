@@ -296,7 +296,8 @@ func testLong(t *testing.T, st Store) {
 	if p, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 100}); !errors.Is(err, oracle.ErrTooLong) {
 		t.Errorf("a page of too much has %d messages: %v", len(p.Messages), err)
 	}
-	if p, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 20}); err != nil || len(p.Messages) != 40 || !p.HasOlder {
+	if p, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 20}); err != nil || len(p.Messages) != 40 ||
+		!p.HasOlder {
 		t.Errorf("a page has %d messages: %v", len(p.Messages), err)
 	}
 	p, err := oracle.New(oracle.Deps{Store: st}).Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 100})

@@ -1,4 +1,4 @@
-package filestore
+package folder
 
 import (
 	"math"
@@ -42,7 +42,7 @@ func NoteOf(from, to string) int64 { return int64(noteBytes + len(from) + len(to
 func (s *Service) MayNote(namespace string) error {
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()
-	over := s.notes.by[namespace].left(s.Now()) - notesAtOnce
+	over := s.notes.by[namespace].left(s.files.Now()) - notesAtOnce
 	if over <= 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *Service) Noted(namespace string, bytes int64) {
 	if bytes == 0 {
 		return
 	}
-	now := s.Now()
+	now := s.files.Now()
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()
 	if s.notes.by == nil {
