@@ -124,3 +124,20 @@ func TestAGroupHasALimit(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestWhatIsBuiltBeforeMeasuring walks the commands of all groups: scripts and npm are not
+// built here.
+func TestWhatIsBuiltBeforeMeasuring(t *testing.T) {
+	t.Parallel()
+	for _, g := range groups() {
+		for _, command := range g.commands {
+			pkg, ok := tested(command)
+			if ok != (command[0] == "go" && command[1] == "test") || ok && !strings.HasPrefix(pkg, "./") {
+				t.Errorf("%s: %q is built as %q, %t", g.name, command, pkg, ok)
+			}
+		}
+	}
+	if pkg, ok := tested([]string{"scripts/bench-query"}); ok {
+		t.Errorf("a script is built as %q", pkg)
+	}
+}

@@ -116,10 +116,10 @@ func choose(only string) ([]group, error) {
 // machine that has nothing yet that takes longer than measuring.
 func build(ctx context.Context, g group, stdout io.Writer) error {
 	for _, command := range g.commands {
-		if !slices.Equal(command[:2], []string{"go", "test"}) {
+		pkg, ok := tested(command)
+		if !ok {
 			continue
 		}
-		pkg := command[slices.IndexFunc(command, func(word string) bool { return strings.HasPrefix(word, "./") })]
 		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", pkg)
 		cmd.Stderr = stdout
 		if out, err := cmd.Output(); err != nil {
@@ -127,6 +127,18 @@ func build(ctx context.Context, g group, stdout io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// tested returns the package whose Go benchmarks a command runs, if it runs some.
+func tested(command []string) (pkg string, ok bool) {
+	if len(command) < 3 || command[0] != "go" || command[1] != "test" {
+		return "", false
+	}
+	at := slices.IndexFunc(command, func(word string) bool { return strings.HasPrefix(word, "./") })
+	if at < 0 {
+		return "", false
+	}
+	return command[at], true
 }
 
 // execute runs a group's commands one after the other within its limit, and
