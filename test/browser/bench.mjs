@@ -18,9 +18,13 @@ for (const [, entry, bytes] of sizes.matchAll(/^(\S+).*: (\d+) bytes gzip/gm)) {
   console.log(`BenchmarkClient/size/${entry} 1 ${bytes} bytes`);
 }
 
-let browser, site;
+// The components' page of conversations, while an answer of so many words is written at two hundred a second.
+const conversations = [30, 10_000];
+const written = 600;
+
+let browser, site, thread;
 try {
-  site = await servePage("bench");
+  [site, thread] = await Promise.all([servePage("bench"), servePage("thread")]);
   browser = await startBrowser();
   const page = await browser.newPage();
   page.on("pageerror", (error) => console.error(error));
@@ -38,7 +42,19 @@ try {
     ];
     console.log(`BenchmarkClient/${name} 1 ${figures.map((pair) => pair.join(" ")).join(" ")}`);
   }
+  await page.close();
+  for (const messages of conversations) {
+    const page = await browser.newPage();
+    page.on("pageerror", (error) => console.error(error));
+    await page.goto(`${thread.url}?messages=${messages}`);
+    await page.getByText(new RegExp(`^Message ${messages - 1}: `)).waitFor();
+    await page.evaluate(() => window.write(60)); // warms up
+    const longest = await page.evaluate((words) => window.write(words), written);
+    const mounted = await page.locator("article.castalia-message").count();
+    console.log(`BenchmarkClient/thread/${messages} 1 ${longest.toFixed(1)} longest-task-ms ${mounted} mounted`);
+    await page.close();
+  }
 } finally {
   await browser?.close();
-  await site?.stop();
+  await Promise.all([site?.stop(), thread?.stop()]);
 }

@@ -205,7 +205,7 @@ func load(b *testing.B, c *child, backends func() time.Duration, n int,
 func BenchmarkSession(b *testing.B) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		b.Run(engine, func(b *testing.B) {
-			url, backends := sqldbtest.SQLiteURL(b), func() time.Duration { return 0 }
+			url, backends := sqldbtest.SQLiteURL(b), noBackends
 			if engine == "postgres" {
 				testenv.Need(b, "postgres")
 				url = testenv.Postgres(b)
@@ -242,11 +242,24 @@ func BenchmarkSession(b *testing.B) {
 }
 
 // BenchmarkBesideBare says how many times the processor time of a bare handler with one
-// group-committed write a dial takes, and a dial with one input, on SQLite. The three take
-// turns and the middle ratio counts: what else the machine does meets all of them.
+// group-committed write a dial takes, and a dial with one input; on PostgreSQL that of the
+// database counts too. The three take turns and the middle ratio counts: what else the machine
+// does meets all of them.
 func BenchmarkBesideBare(b *testing.B) {
-	const rounds, requests, connections = 9, 8000, 64
-	c := startChild(b, sqldbtest.SQLiteURL(b))
+	b.Run("sqlite", func(b *testing.B) {
+		besideBare(b, startChild(b, sqldbtest.SQLiteURL(b)), noBackends, 8000)
+	})
+	b.Run("postgres", func(b *testing.B) {
+		url := testenv.Postgres(b)
+		besideBare(b, startChild(b, url), backendCPU(b, url), 3000)
+	})
+}
+
+func noBackends() time.Duration { return 0 }
+
+func besideBare(b *testing.B, c *child, backends func() time.Duration, requests int) {
+	b.Helper()
+	const rounds, connections = 9, 64
 	lines := make([]*line, connections)
 	for i := range lines {
 		lines[i] = dialLine(b, c.addr)
@@ -254,9 +267,9 @@ func BenchmarkBesideBare(b *testing.B) {
 	run, made := strconv.FormatInt(time.Now().UnixNano(), 36), atomic.Int64{}
 	// spent is what so many requests cost the server, of a unit that is one of them or two.
 	spent := func(each int, unit func(l *line) error) float64 {
-		before := cpu(b, c.cmd.Process.Pid)
+		before := cpu(b, c.cmd.Process.Pid) + backends()
 		var left atomic.Int64
-		left.Store(requests / int64(each))
+		left.Store(int64(requests / each))
 		var wg sync.WaitGroup
 		for _, l := range lines {
 			wg.Go(func() {
@@ -269,7 +282,7 @@ func BenchmarkBesideBare(b *testing.B) {
 			})
 		}
 		wg.Wait()
-		return float64(cpu(b, c.cmd.Process.Pid) - before)
+		return float64(cpu(b, c.cmd.Process.Pid) + backends() - before)
 	}
 	body := func() string { return sessionBody(fmt.Sprintf("b%s-%d", run, made.Add(1))) }
 	var dials, hops []float64
