@@ -166,7 +166,7 @@ type Service struct {
 
 // New returns a Service.
 func New(files Files, store Store) *Service {
-	return &Service{files: files, store: store, turns: turns{now: time.Now, busy: map[string]chan struct{}{}}}
+	return &Service{files: files, store: store, turns: newTurns()}
 }
 
 // At returns the folder at a path.

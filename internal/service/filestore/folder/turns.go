@@ -2,8 +2,9 @@ package folder
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // An act that took longer than shortAct is followed by a rest of restTimes as long, and not of
@@ -17,44 +18,25 @@ const (
 
 // turns lets the acts of a namespace come one after the other, with rests.
 type turns struct {
-	now func() time.Time
-
-	mu   sync.Mutex
-	busy map[string]chan struct{} // closed when the next act may begin
+	now   func() time.Time
+	slots *ratelimit.Slots
 }
 
+func newTurns() turns { return turns{now: time.Now, slots: ratelimit.NewSlots(1)} }
+
 // take waits for the turn of a namespace. over tells that its act is over.
-func (t *turns) take(ctx context.Context, ns string) (over func(), err error) {
-	mine := make(chan struct{})
-	for {
-		t.mu.Lock()
-		before, busy := t.busy[ns]
-		if !busy {
-			t.busy[ns] = mine
-			t.mu.Unlock()
-			break
-		}
-		t.mu.Unlock()
-		select {
-		case <-before:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+func (t turns) take(ctx context.Context, ns string) (over func(), err error) {
+	leave, err := t.slots.Take(ctx, ns)
+	if err != nil {
+		return nil, err
 	}
 	began := t.now()
 	return func() {
 		rest := t.now().Sub(began)
 		if rest < shortAct {
-			t.free(ns, mine)
+			leave()
 			return
 		}
-		time.AfterFunc(min(restTimes*rest, longestRest), func() { t.free(ns, mine) })
+		time.AfterFunc(min(restTimes*rest, longestRest), leave)
 	}, nil
-}
-
-func (t *turns) free(ns string, mine chan struct{}) {
-	t.mu.Lock()
-	delete(t.busy, ns)
-	t.mu.Unlock()
-	close(mine)
 }
