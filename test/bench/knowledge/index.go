@@ -102,9 +102,10 @@ func buildIndex(ctx context.Context, stdout io.Writer, c *corpus, passages int, 
 	}
 	rate := func(d time.Duration) float64 { return float64(text) / 1e6 / d.Seconds() }
 	whole, bare := rate(spent.index+spent.join+spent.seal), float64(spent.gzipped)/1e6/spent.gzip.Seconds()
-	_, err = fmt.Fprintf(stdout, "BenchmarkIngest/passages=%d 1 %.2f MB/cpu-s %.2f index-MB/cpu-s %.2f join-MB/cpu-s"+
-		" %.2f seal-MB/cpu-s %.2f gzip-MB/cpu-s %.3f x-gzip %.3f index-x-text %d segments\n",
-		passages, whole, rate(spent.index), rate(spent.join), rate(spent.seal), bare, whole/bare, float64(size)/float64(text), len(list))
+	_, err = fmt.Fprintf(stdout, "BenchmarkIngest/passages=%d 1 %.2f MB/cpu-s %.2f index-MB/cpu-s"+
+		" %.2f join-MB/cpu-s %.2f seal-MB/cpu-s %.2f gzip-MB/cpu-s %.3f x-gzip %.3f index-x-text %d segments\n",
+		passages, whole, rate(spent.index), rate(spent.join), rate(spent.seal), bare, whole/bare,
+		float64(size)/float64(text), len(list))
 	return err
 }
 
