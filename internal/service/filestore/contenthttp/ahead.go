@@ -6,14 +6,43 @@ import (
 	"sync"
 )
 
-// A large body is read ahead by so many pieces, while the one before is sent.
+// A large body is read ahead by so many pieces, while the one before is sent, of as many
+// downloads at once: clients who do not read hold the buffers, so there is an end of them, and
+// whoever comes then has its content piece by piece.
 const (
 	aheadPieces = 3
 	aheadSize   = 256 << 10
+	aheadMost   = 64
 )
 
-// aheadBuffers are shared by all downloads.
-var aheadBuffers = sync.Pool{New: func() any { return new([aheadPieces][aheadSize]byte) }}
+type aheadBuffers [aheadPieces][aheadSize]byte
+
+// aheadPool is shared by all downloads.
+type aheadPool struct {
+	taken chan struct{}
+	old   sync.Pool
+}
+
+func newAheadPool(most int) *aheadPool {
+	return &aheadPool{taken: make(chan struct{}, most), old: sync.Pool{New: func() any { return new(aheadBuffers) }}}
+}
+
+var readingAhead = newAheadPool(aheadMost)
+
+// get returns buffers, or nil when too many are in use.
+func (p *aheadPool) get() *aheadBuffers {
+	select {
+	case p.taken <- struct{}{}:
+		return p.old.Get().(*aheadBuffers)
+	default:
+		return nil
+	}
+}
+
+func (p *aheadPool) put(b *aheadBuffers) {
+	p.old.Put(b)
+	<-p.taken
+}
 
 // readPiece is what one reading gave: bytes, and why no more follow.
 type readPiece struct {
@@ -22,11 +51,9 @@ type readPiece struct {
 	err error
 }
 
-// copyAhead copies r to w. Reading, which waits for the object store and
-// decrypts, goes on beside the sending; both have ended when it returns.
-func copyAhead(w io.Writer, r io.Reader) error {
-	buffers := aheadBuffers.Get().(*[aheadPieces][aheadSize]byte)
-	defer aheadBuffers.Put(buffers)
+// copyAhead copies r to w, with those buffers. Reading, which waits for the object store
+// and decrypts, goes on beside the sending; both have ended when it returns.
+func copyAhead(w io.Writer, r io.Reader, buffers *aheadBuffers) error {
 	free, read := make(chan []byte, aheadPieces), make(chan readPiece, aheadPieces)
 	for i := range buffers {
 		free <- buffers[i][:]

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/iotest"
 )
@@ -36,7 +38,7 @@ func TestCopyAhead(t *testing.T) {
 	} {
 		for _, n := range []int{0, 1, aheadSize - 1, aheadSize, aheadSize + 1, 3 * aheadSize, 4*aheadSize + 5, len(content)} {
 			var got bytes.Buffer
-			if err := copyAhead(&got, r(content[:n])); err != nil || !bytes.Equal(got.Bytes(), content[:n]) {
+			if err := copyAhead(&got, r(content[:n]), new(aheadBuffers)); err != nil || !bytes.Equal(got.Bytes(), content[:n]) {
 				t.Errorf("%s, %d bytes: %d came, %v", name, n, got.Len(), err)
 			}
 		}
@@ -51,17 +53,57 @@ func TestCopyAheadFails(t *testing.T) {
 	for n := 0; n < len(content); n += aheadSize - 11 {
 		var got bytes.Buffer
 		r := &watched{Reader: io.MultiReader(bytes.NewReader(content[:n]), iotest.ErrReader(errTorn))}
-		if err := copyAhead(&got, r); !errors.Is(err, errTorn) || got.Len() != n {
+		if err := copyAhead(&got, r, new(aheadBuffers)); !errors.Is(err, errTorn) || got.Len() != n {
 			t.Errorf("torn after %d bytes: %d came, %v", n, got.Len(), err)
 		}
 		r.over = true
 		w := &tornWriter{room: n}
 		r = &watched{Reader: bytes.NewReader(content)}
-		if err := copyAhead(w, r); !errors.Is(err, errTorn) || w.Len() > n {
+		if err := copyAhead(w, r, new(aheadBuffers)); !errors.Is(err, errTorn) || w.Len() > n {
 			t.Errorf("room for %d bytes: %d came, %v", n, w.Len(), err)
 		}
 		r.over = true
 	}
+}
+
+// Clients who do not read hold so many buffers and no more; others have their content as well.
+func TestBuffersForReadingAheadHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	content := make([]byte, 5*aheadSize+17)
+	_, _ = rand.NewChaCha8([32]byte{4}).Read(content)
+	stuck, free := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 * aheadMost {
+		wg.Go(func() {
+			w := &slowWriter{ResponseRecorder: httptest.NewRecorder(), stuck: stuck, free: free}
+			if err := send(w, bytes.NewReader(content), int64(len(content))); err != nil || !bytes.Equal(w.Body.Bytes(), content) {
+				t.Errorf("%d of %d bytes, %v", w.Body.Len(), len(content), err)
+			}
+		})
+	}
+	for range 2 * aheadMost {
+		<-stuck
+	}
+	if held := len(readingAhead.taken); held > aheadMost {
+		t.Errorf("%d clients who do not read hold buffers", held)
+	}
+	close(free)
+	wg.Wait()
+}
+
+// slowWriter takes its first piece, and no more until it is let go.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	stuck, free chan struct{}
+	pieces      int
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	if w.pieces++; w.pieces == 2 {
+		w.stuck <- struct{}{}
+		<-w.free
+	}
+	return w.ResponseRecorder.Write(p)
 }
 
 // watched is a reader that must not be read after its end; the race detector

@@ -72,16 +72,23 @@ func send(w http.ResponseWriter, body io.Reader, size int64) error {
 	if n < len(first) {
 		return nil
 	}
-	if size < 2*aheadSize {
-		_, err = io.CopyBuffer(w, body, first)
-	} else {
-		err = copyAhead(w, body)
-	}
-	if err != nil {
+	if err := sendRest(w, body, size, first); err != nil {
 		// The length was promised: ending the connection tells the client that the rest is missing.
 		panic(http.ErrAbortHandler)
 	}
 	return nil
+}
+
+// sendRest copies what follows the first piece, whose buffer it may use.
+func sendRest(w http.ResponseWriter, body io.Reader, size int64, buffer []byte) error {
+	if size >= 2*aheadSize {
+		if buffers := readingAhead.get(); buffers != nil {
+			defer readingAhead.put(buffers)
+			return copyAhead(w, body, buffers)
+		}
+	}
+	_, err := io.CopyBuffer(w, body, buffer)
+	return err
 }
 
 // undo removes what described the content that cannot be sent.
