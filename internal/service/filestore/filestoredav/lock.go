@@ -6,11 +6,13 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/protocol/webdav"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filename"
@@ -267,7 +269,7 @@ func (a *api) unlock(c *call) error {
 		if l.Token != token {
 			continue
 		}
-		if l.Holder != c.access.Invoker && c.access.Invoker != c.access.Namespace {
+		if l.Holder != c.access.Invoker && !whole(c.access) {
 			return fault.New(fault.Forbidden, "Somebody else made this lock.")
 		}
 		if err := a.State.RemoveLock(c.Context(), l); err != nil {
@@ -276,4 +278,12 @@ func (a *api) unlock(c *call) error {
 		return c.status(http.StatusNoContent)
 	}
 	return refusal{http.StatusConflict, "lock-token-matches-request-uri"}
+}
+
+// whole reports whether everything in the namespace may be changed: by its owner, or by whoever
+// stands for them in all of it.
+func whole(a filestore.Access) bool {
+	return !a.Scoped && slices.ContainsFunc(a.Grants, func(g filestore.Grant) bool {
+		return g.Abilities&filestore.All == filestore.All && g.Root == vfspath.Everything
+	})
 }
