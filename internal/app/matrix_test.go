@@ -443,6 +443,7 @@ func (w *world) testFiles(t *testing.T) {
 		return headers(identity.Files, identitytest.Files(t, from, w.DID(), "", identitytest.Can(can, home)))
 	}
 	narrow := w.narrow(t)
+	ended := w.endedLink(t)
 	for _, row := range fileRows {
 		r := w.request(t, row)
 		mcp := strings.HasSuffix(row.route, " /mcp")
@@ -477,6 +478,9 @@ func (w *world) testFiles(t *testing.T) {
 				want(t, can+" alone", r, w.send(t, r.with(files(alice, can, alice.Home(""))...)), http.StatusForbidden)
 			}
 		}
+		for name, token := range ended {
+			want(t, name, r, w.send(t, r.with(headers(surface, token)...)), http.StatusForbidden)
+		}
 		w.foreign(t, row, "Bob", r.with(files(bob, "fs/*", bob.Home(""))...), row.other)
 		w.foreign(t, row, "Alice elsewhere", r.with(files(alice, "fs/*", alice.Home("/elsewhere"))...), row.elsewhere)
 		for name, cids := range map[string][]string{"no CID": nil, "another CID": {otherCID}} {
@@ -493,6 +497,29 @@ func (w *world) testFiles(t *testing.T) {
 			want(t, "that CID", r, w.send(t, r.with(headers(surface, scoped)...)), row.owner)
 		}
 		want(t, "Alice", r, w.send(t, r.with(headers(surface, w.tokens["alice files"])...)), row.owner)
+	}
+}
+
+// endedLink returns tokens by a share link that Alice ended: nothing that its holder adds of
+// their own makes it another's, or them its owner.
+func (w *world) endedLink(t *testing.T) map[string]string {
+	t.Helper()
+	link := w.link(t)
+	var made struct{ ID string }
+	w.alices(t, request{
+		method: http.MethodPost, target: "/api/fs/shares",
+		body: fmt.Sprintf(`{"delegation":"%s","path":"%s"}`, link, w.file(t).Path),
+	}, &made)
+	w.alices(t, request{method: http.MethodDelete, target: "/api/fs/shares/" + made.ID}, nil)
+	by := func(more ...identitytest.Option) string {
+		return identitytest.Files(t, mallory, w.DID(), "",
+			append(more, identitytest.Can("fs/read", alice.Home("/"+marker)), identitytest.Proof(link), identitytest.TTL(lasting))...)
+	}
+	return map[string]string{
+		"an ended link":                         by(),
+		"it beside an unknown ability of one's": by(identitytest.Can("x/y", mallory.Home(""))),
+		"it beside one's oracle":                by(identitytest.Can("*", identity.OracleResource)),
+		"it beside one's queries":               by(identitytest.Can("query/read", "ixo:query")),
 	}
 }
 

@@ -342,6 +342,9 @@ func principalOf(token *ucan.Token, r ucan.Result) Principal {
 	known := make(map[string]bool, 4)
 	for i := range r.Grants {
 		g := &r.Grants[i]
+		if p.Root == p.DID { // one grant of one's own beside it makes nobody the owner of what is another's
+			p.Root = string(g.Root)
+		}
 		for _, link := range g.Path {
 			if !known[link.CID] {
 				known[link.CID] = true

@@ -99,8 +99,8 @@ type Principal struct {
 	// Key is the DID whose key signed the outer token: DID itself, unless a lost key was
 	// bound anew (ADR 0256).
 	Key string
-	// Root is whose authority is used: the end of the chain of proofs, and the
-	// DID itself when there are none.
+	// Root is whose authority is used: the end of the chain of proofs. It is the DID itself
+	// only when no grant is by anybody else's.
 	Root string
 	Kind Kind
 	// Grants are the capabilities of the token that hold, each proved by one chain,

@@ -77,8 +77,8 @@ func (f files) admit(ctx context.Context, p identity.Principal) error {
 	a, err := filestore.AccessOf(p)
 	if err != nil {
 		for _, ability := range []string{knowledge.AbilityRead, inquiry.Ability} {
-			if _, _, other := p.Areas(ability); other == nil {
-				return nil // it reaches passages and no files, so that no link of files is among its proofs
+			if _, _, other := p.Areas(ability); other == nil { // it reaches passages and no files
+				return f.svc.Admit(ctx, chainOf(p))
 			}
 		}
 		return err
@@ -88,9 +88,14 @@ func (f files) admit(ctx context.Context, p identity.Principal) error {
 
 // counted reports whether a token is by a share link for a number of readings.
 func (f files) counted(ctx context.Context, p identity.Principal) (bool, error) {
-	a, err := filestore.AccessOf(p)
-	if err != nil {
-		return false, nil //nolint:nilerr // it is for no files, so that no link of files is among its proofs
+	return f.svc.CountsUses(ctx, chainOf(p))
+}
+
+// chainOf is an access that has the tokens of a principal alone: a link among them counts,
+// whichever ability is claimed by it.
+func chainOf(p identity.Principal) (a filestore.Access) {
+	for _, link := range p.Chain {
+		a.Chain = append(a.Chain, link.CID)
 	}
-	return f.svc.CountsUses(ctx, a)
+	return a
 }

@@ -35,6 +35,11 @@ func AccessOf(p identity.Principal) (Access, error) {
 	if len(a.Grants) == 0 {
 		return Access{}, refused
 	}
+	for _, root := range p.Roots() { // another capability of the token may be somebody else's
+		if identity.NamespaceOf(root) == a.Namespace {
+			a.Actor = root
+		}
+	}
 	return a, nil
 }
 
