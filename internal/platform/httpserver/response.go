@@ -120,7 +120,7 @@ func (w *response) send(p []byte) (sent int, err error) {
 			w.trouble, w.abort = fault.From(err), true // also of a handler that does not look
 			return sent, err
 		}
-		n, err := w.w.Write(chunk)
+		n, err := w.conn.Pass(w.w, chunk, w.written == 0 && !w.shared && len(chunk) == len(p))
 		sent += n
 		w.written += int64(n)
 		if err != nil {

@@ -2,12 +2,14 @@ package httpserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -535,5 +537,48 @@ func TestHijack(t *testing.T) {
 	_, _ = io.WriteString(c, "GET /raw HTTP/1.1\r\nHost: x\r\n\r\nhello\n")
 	if data, _ := io.ReadAll(c); string(data) != "you said hello\n" {
 		t.Errorf("got %q", data)
+	}
+}
+
+// A body that its handler writes whole leaves with its headers, and the connection serves
+// the next request, whatever the size.
+func TestWholeBodiesOfAnySizeArrive(t *testing.T) {
+	t.Parallel()
+	r := start(t, httpserver.Config{}, httpserver.Surface{Name: "whole", Routes: []httpserver.Route{
+		get("/{size}/{said}", func(w http.ResponseWriter, r *http.Request) error {
+			size, err := strconv.Atoi(r.PathValue("size"))
+			if err != nil {
+				return err
+			}
+			if said := r.PathValue("said"); said != "no" {
+				w.Header().Set("Content-Length", said)
+			}
+			w.Header().Set("Content-Type", "application/octet-stream")
+			_, err = w.Write(bytes.Repeat([]byte("x"), size))
+			return err
+		}),
+	}})
+	conn := r.dial(t)
+	in := bufio.NewReader(conn)
+	for _, size := range []int{0, 1, 2047, 2048, 4096, 32 << 10, 32<<10 + 1, 200 << 10} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			for _, said := range []string{"no", strconv.Itoa(size)} {
+				request, err := http.NewRequestWithContext(t.Context(), method, r.url(fmt.Sprintf("/%d/%s", size, said)), http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := request.Write(conn); err != nil {
+					t.Fatal(err)
+				}
+				reply, err := http.ReadResponse(in, request)
+				if err != nil {
+					t.Fatalf("%s of %d bytes: %v", method, size, err)
+				}
+				body, err := io.ReadAll(reply.Body)
+				if err != nil || reply.StatusCode != http.StatusOK || method == http.MethodGet && len(body) != size {
+					t.Fatalf("%s of %d bytes: %s, %d bytes, %v", method, size, reply.Status, len(body), err)
+				}
+			}
+		}
 	}
 }

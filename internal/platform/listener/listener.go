@@ -107,7 +107,11 @@ type connKey struct{}
 // ConnContext gives the requests of a connection their way back to it: it is for
 // http.Server.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, beneath(c))
+	under := beneath(c)
+	if conn, ok := under.(*Conn); ok {
+		conn.covered = under != c
+	}
+	return context.WithValue(ctx, connKey{}, under)
 }
 
 // beneath is the connection that TLS runs over, or c itself.

@@ -45,6 +45,10 @@ type Conn struct {
 	closed   atomic.Bool
 	// deadline is the write deadline, in nanoseconds; 0 when there is none.
 	deadline atomic.Int64
+	// held is what is written inside together.
+	held *[]byte
+	// covered tells that TLS runs over it.
+	covered bool
 }
 
 // SetWriteDeadline moves the write deadline, and remembers it.

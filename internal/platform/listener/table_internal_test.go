@@ -1,8 +1,10 @@
 package listener
 
 import (
+	"errors"
 	"net"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -60,4 +62,62 @@ func ends(t *testing.T) net.Conn {
 	near, far := net.Pipe()
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
 	return near
+}
+
+// pieces counts what is written, and fails when it is told to.
+type pieces struct {
+	net.Conn
+	all    []string
+	fails  error
+	closed bool
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.all = append(p.all, string(b))
+	return len(b), p.fails
+}
+
+func (p *pieces) Close() error {
+	p.closed = true
+	return nil
+}
+
+func (p *pieces) RemoteAddr() net.Addr { return nil }
+
+func TestWhatIsWrittenTogetherIsOnePiece(t *testing.T) {
+	t.Parallel()
+	under := &pieces{}
+	conn, ok := NewTable(1).add(under, nil)
+	c := conn.(*Conn)
+	write := func(texts ...string) func() error {
+		return func() error {
+			for _, text := range texts {
+				if n, err := c.Write([]byte(text)); n != len(text) || err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	no := errors.New("no")
+	if err := c.together(write("a", "b")); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := c.together(func() error { _ = write("lost")(); return no }); !errors.Is(err, no) {
+		t.Errorf("got %v", err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = c.together(func() error { _ = write("lost too")(); panic("no") })
+	}()
+	if err := write("c", "d")(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(under.all, " "); got != "ab c d" || under.closed {
+		t.Errorf("wrote %q, closed %v", got, under.closed)
+	}
+	under.fails = no
+	if err := c.together(write("e")); !errors.Is(err, no) || !under.closed {
+		t.Errorf("got %v, closed %v", err, under.closed)
+	}
 }

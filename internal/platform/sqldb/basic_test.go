@@ -143,3 +143,22 @@ func TestEnginesKeepTheContract(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, sqldbtest.Contract)
 }
+
+func TestABriefReadIsRefusedWhenItsContextHasEnded(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := things(t, open)
+		ctx, cancel := context.WithCancel(t.Context())
+		read := func() error {
+			var n int
+			return db.Read().QueryRowContext(db.Brief(ctx), "SELECT 1").Scan(&n)
+		}
+		if err := read(); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if err := read(); !errors.Is(err, context.Canceled) {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}

@@ -74,6 +74,50 @@ func (o *Opener) RangeWith(fetch Fetch, off, n int64, scratch []byte) (io.ReadCl
 	}, nil
 }
 
+// Plain is plaintext that is in memory.
+type Plain struct {
+	bytes.Reader
+	text []byte
+}
+
+// Bytes is all of it, whatever was read.
+func (p *Plain) Bytes() []byte { return p.text }
+
+// Close does nothing.
+func (p *Plain) Close() error { return nil }
+
+// RangeOf is Range of sealed content that is in memory, and stays as it is. All of what
+// has one segment is a *Plain, and was opened when it returns.
+func (o *Opener) RangeOf(sealed []byte, off, n int64) (io.ReadCloser, error) {
+	if off != 0 || n >= 0 && n < o.size || o.cut.segments(o.size) != 1 {
+		return o.Range(func(off, n int64) (io.ReadCloser, error) {
+			if off+n > int64(len(sealed)) {
+				return nil, ErrCorrupt
+			}
+			return io.NopCloser(bytes.NewReader(sealed[off : off+n])), nil
+		}, off, n)
+	}
+	made, err := o.cipher()
+	if err != nil {
+		return nil, err
+	}
+	end := o.sealedEnd(0)
+	switch {
+	case int64(len(sealed)) < end:
+		return nil, fmt.Errorf("%w: cut short in segment 0", ErrCorrupt)
+	case Header(sealed[:HeaderSize]) != o.header:
+		return nil, fmt.Errorf("%w: another header", ErrCorrupt)
+	}
+	c := *made
+	text, err := c.aead.Open(nil, c.at(0, true), sealed[HeaderSize:end], nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: segment 0", ErrCorrupt)
+	}
+	p := &Plain{text: text}
+	p.Reset(text)
+	return p, nil
+}
+
 func (o *Opener) sealedEnd(segment int64) int64 {
 	return min(o.cut.sealedStart(segment+1), o.cut.sealedSize(o.size))
 }

@@ -46,6 +46,52 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+func TestContentInMemoryIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, n := range edges {
+		plain, key := content(n), NewKey()
+		header, sealed, err := Bytes(plain, key, []byte("place"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := NewOpener(key, []byte("place"), header, int64(n), int64(len(sealed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(sealed []byte, off, length int64) ([]byte, error) {
+			r, err := o.RangeOf(sealed, off, length)
+			if err != nil {
+				return nil, err
+			}
+			return io.ReadAll(r)
+		}
+		before := bytes.Clone(sealed)
+		for _, at := range [][2]int{{0, n}, {0, n / 2}, {n / 2, n}, {n, n}} {
+			for range 2 {
+				got, err := read(sealed, int64(at[0]), int64(at[1]-at[0]))
+				if err != nil || !bytes.Equal(got, plain[at[0]:at[1]]) {
+					t.Errorf("%d bytes, %v: %v, %d bytes", n, at, err, len(got))
+				}
+			}
+		}
+		if !bytes.Equal(sealed, before) {
+			t.Errorf("%d bytes: the sealed ones changed", n)
+		}
+		for _, at := range []int{0, 1, HeaderSize - 1, HeaderSize, len(sealed) - 1} {
+			bad := bytes.Clone(sealed)
+			bad[at] ^= 1
+			if _, err := read(bad, 0, -1); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%d bytes, bit %d: %v", n, at, err)
+			}
+		}
+		for _, left := range []int{0, HeaderSize, len(sealed) - 1} {
+			if _, err := read(sealed[:left], 0, -1); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%d bytes, %d left: %v", n, left, err)
+			}
+		}
+	}
+}
+
 // Both cuts hold the same, and which it was shows in the lengths.
 func TestFineSegmentsOpen(t *testing.T) {
 	t.Parallel()

@@ -70,10 +70,12 @@ type LockClaims struct {
 	Tokens map[string]bool
 }
 
-// LockPlace is a path, with all below it where that is set.
+// LockPlace is a path, with all below it where that is set. It need not be free when
+// there is a file at Unless.
 type LockPlace struct {
-	Path  string
-	Below bool
+	Path   string
+	Below  bool
+	Unless string
 }
 
 // CodeLockInTheWay is the code of the refusal of a change in whose way a lock is.

@@ -115,22 +115,23 @@ func (o *Opened) Range(off, n int64) (io.ReadCloser, error) {
 	return &joined{o: o, off: off, left: n}, nil
 }
 
-func (e openExtent) open(o *Opened, off, n int64) (io.ReadCloser, error) {
-	r, err := e.opener.Range(func(off, n int64) (io.ReadCloser, error) {
-		if e.Object == "" {
-			if off+n > int64(len(e.Inline)) {
-				return nil, seal.ErrCorrupt
+func (e openExtent) open(o *Opened, off, n int64) (r io.ReadCloser, err error) {
+	if e.Object == "" {
+		r, err = e.opener.RangeOf(e.Inline, off, n)
+	} else {
+		r, err = e.opener.Range(func(off, n int64) (io.ReadCloser, error) {
+			r, err := o.blobs.Get(o.ctx, e.Object, off, n)
+			if err != nil {
+				return nil, fetchError(err)
 			}
-			return io.NopCloser(bytes.NewReader(e.Inline[off : off+n])), nil
-		}
-		r, err := o.blobs.Get(o.ctx, e.Object, off, n)
-		if err != nil {
-			return nil, fetchError(err)
-		}
-		return fetched{r, o.ctx}, nil
-	}, off, n)
+			return fetched{r, o.ctx}, nil
+		}, off, n)
+	}
 	if err != nil {
 		return nil, readError(err)
+	}
+	if all, ok := r.(*seal.Plain); ok {
+		return all, nil // nothing can go wrong any more
 	}
 	return &named{r}, nil
 }

@@ -283,6 +283,29 @@ func TestLocksBindOthers(t *testing.T) {
 	})
 }
 
+// A lock on a folder alone is in the way of what comes there, and not of what is there.
+func TestALockedFolderKeepsItsNames(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		other := s.keyFor("other", identitytest.Can("fs/*", alice.Home("")))
+		body := `<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>`
+		for _, folder := range []string{"/dav/d", "/dav"} {
+			s.do("MKCOL", folder, "")
+			s.want(201, s.do("PUT", folder+"/there", "x"))
+			s.want(200, s.do("LOCK", folder+"/", body, "Depth: 0"))
+			s.want(204, s.as(other, "PUT", folder+"/there", strings.NewReader("y")))
+			s.want(423, s.as(other, "PUT", folder+"/new", strings.NewReader("y")))
+			s.want(404, s.do("GET", folder+"/new", ""))
+			there := filestore.Target{Path: strings.TrimPrefix(folder+"/there", "/dav")}
+			if _, err := w.Trash(t.Context(), filestore.Owner(alice.DID), there); err != nil {
+				t.Fatal(err)
+			}
+			s.want(423, s.as(other, "PUT", folder+"/there", strings.NewReader("y"))) // it would come back
+		}
+	})
+}
+
 // during is a body in the middle of which something happens.
 type during struct {
 	io.Reader

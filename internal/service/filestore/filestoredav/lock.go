@@ -117,14 +117,8 @@ func (a *api) unlockedForPut(c *call) error {
 	if c.ContentLength < 0 || c.ContentLength > filestore.InlineLimit {
 		return a.unlocked(c, c.path, false)
 	}
-	_, err := a.Folders.File(c.Context(), c.access, c.path)
-	if err != nil && !missing(err) {
-		return err
-	}
-	places := []filestore.LockPlace{{Path: c.path}}
-	if err != nil { // it comes
-		places = append(places, filestore.LockPlace{Path: parent(c.path)})
-	}
+	// Whether it comes is seen there too: the folder that it is in must be free then.
+	places := []filestore.LockPlace{{Path: c.path}, {Path: parent(c.path), Unless: c.path}}
 	c.access.Claims = filestore.LockClaims{Places: append(c.access.Claims.Places, places...), Tokens: c.ifs.Tokens()}
 	return nil
 }

@@ -56,14 +56,41 @@ func heedLocks(ctx context.Context, tx sqldb.Querier, c filestore.Change) error 
 	if len(places) == 0 {
 		return nil
 	}
-	locks, err := collect(ctx, tx, locksOn(c.Scope.Namespace, c.Now, places...), scanLock)
-	if err != nil {
+	free, err := lockFree(ctx, tx, c, places)
+	if err != nil || free {
 		return err
 	}
-	if !davstate.Free(locks, c.By.Invoker, c.Scope.Claims.Tokens) {
-		return fault.New(fault.Conflict, "somebody has locked this").WithCode(filestore.CodeLockInTheWay)
+	// There are locks: now it matters which places count.
+	var count []filestore.LockPlace
+	for _, p := range places {
+		var there bool
+		if p.Unless != "" {
+			err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM filestore_files WHERE ns = $1 AND path = $2 AND trashed_ms = 0)`,
+				c.Scope.Namespace, p.Unless).Scan(&there)
+			if err != nil {
+				return fmt.Errorf("look for the file: %w", err)
+			}
+		}
+		if !there {
+			count = append(count, p)
+		}
 	}
-	return nil
+	if len(count) < len(places) {
+		free, err = lockFree(ctx, tx, c, count)
+	}
+	if err != nil || free {
+		return err
+	}
+	return fault.New(fault.Conflict, "somebody has locked this").WithCode(filestore.CodeLockInTheWay)
+}
+
+// lockFree reports whether places are free of the locks of others.
+func lockFree(ctx context.Context, tx sqldb.Querier, c filestore.Change, places []filestore.LockPlace) (bool, error) {
+	if len(places) == 0 {
+		return true, nil
+	}
+	locks, err := collect(ctx, tx, locksOn(c.Scope.Namespace, c.Now, places...), scanLock)
+	return err == nil && davstate.Free(locks, c.By.Invoker, c.Scope.Claims.Tokens), err
 }
 
 // AddLock implements davstate.Store.

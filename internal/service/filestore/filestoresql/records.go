@@ -3,6 +3,7 @@ package filestoresql
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -44,12 +45,11 @@ func (s *Store) FileByID(ctx context.Context, scope filestore.Scope, id string) 
 
 // A file with its content: what the file and its blob both have is read once.
 const (
-	readingFields = `SELECT f.id, f.ns, f.path, f.hidden, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, f.public_id, f.created_ms, f.updated_ms,
- b.ns, b.state, b.wrapped_key, b.size, COALESCE(e.seq, -1), COALESCE(e.object, ''), e.inline, e.header, COALESCE(e.size, 0), COALESCE(e.sealed, 0), `
-	readingMark   = `COALESCE(m.modified_ms, 0), COALESCE(m.sha1, ''), COALESCE(m.md5, '')`
-	readingNoMark = `0, '', ''`
-	readingFrom   = ` FROM filestore_files f JOIN filestore_blobs b ON b.id = f.blob_id LEFT JOIN filestore_extents e ON e.blob_id = b.id`
-	readingMarks  = ` LEFT JOIN filestore_marks m ON m.file_id = f.id AND m.version = f.version`
+	readingFields = `SELECT f.id, f.path, f.hidden, f.version, f.blob_id, f.cid, f.hash, f.size, f.mime, f.public_id, f.created_ms, f.updated_ms,
+ b.ns, b.state, b.wrapped_key, COALESCE(e.seq, -1), COALESCE(e.object, ''), e.inline, e.header, COALESCE(e.size, 0), COALESCE(e.sealed, 0)`
+	readingMark  = `, COALESCE(m.modified_ms, 0), COALESCE(m.sha1, ''), COALESCE(m.md5, '')`
+	readingFrom  = ` FROM filestore_files f JOIN filestore_blobs b ON b.id = f.blob_id LEFT JOIN filestore_extents e ON e.blob_id = b.id`
+	readingMarks = ` LEFT JOIN filestore_marks m ON m.file_id = f.id AND m.version = f.version`
 )
 
 // Reading implements filestore.Records: a row for each extent.
@@ -58,21 +58,21 @@ func (s *Store) Reading(ctx context.Context, scope filestore.Scope, w filestore.
 	if w.Mark {
 		q.Add(readingMark + readingFrom + readingMarks)
 	} else {
-		q.Add(readingNoMark + readingFrom)
+		q.Add(readingFrom)
 	}
 	if w.FileID != "" {
 		q.Add(" WHERE f.id = ? AND ", w.FileID).Scope(scope, fileColumns)
 	} else {
 		q.Add(" WHERE f.path = ? AND ", w.Path).Scope(scope, fileColumns)
 	}
-	rows, err := s.db.Read().QueryContext(ctx, q.Add(" AND f.trashed_ms = 0 ORDER BY e.seq").Text(), q.Args...)
+	rows, err := s.db.Read().QueryContext(s.db.Brief(ctx), q.Add(" AND f.trashed_ms = 0 ORDER BY e.seq").Text(), q.Args...)
 	if err != nil {
 		return filestore.Reading{}, err
 	}
 	defer func() { _ = rows.Close() }()
-	var r filestore.Reading
+	r := filestore.Reading{File: filestore.File{Namespace: scope.Namespace}}
 	for rows.Next() {
-		if err := scanReading(rows, &r); err != nil {
+		if err := scanReading(rows, &r, w.Mark); err != nil {
 			return filestore.Reading{}, err
 		}
 	}
@@ -85,16 +85,19 @@ func (s *Store) Reading(ctx context.Context, scope filestore.Scope, w filestore.
 	return r, nil
 }
 
-// scanReading adds a row to what is known.
-func scanReading(row scanner, r *filestore.Reading) error {
+// scanReading adds a row to what is known. Each column costs as much as the row does: what is
+// known is not asked for.
+func scanReading(row scanner, r *filestore.Reading, mark bool) error {
 	f, b := &r.File, &r.Blob
 	var e filestore.Extent
 	var hidden, created, updated, state, modified int64
-	err := row.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size,
+	to := append(make([]any, 0, 24), &f.ID, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size,
 		&f.MimeType, &f.PublicID, &created, &updated,
-		&b.Namespace, &state, &b.WrappedKey, &b.Size, &e.Seq, &e.Object, &e.Inline, &e.Header, &e.Size, &e.Sealed,
-		&modified, &r.Mark.SHA1, &r.Mark.MD5)
-	if err != nil {
+		&b.Namespace, &state, &b.WrappedKey, &e.Seq, &e.Object, (*kept)(&e.Inline), &e.Header, &e.Size, &e.Sealed)
+	if mark {
+		to = append(to, &modified, &r.Mark.SHA1, &r.Mark.MD5)
+	}
+	if err := row.Scan(to...); err != nil {
 		return err
 	}
 	f.Name, f.Hidden = vfspath.BaseName(f.Path), hidden != 0
@@ -105,6 +108,23 @@ func scanReading(row scanner, r *filestore.Reading) error {
 	}
 	if e.Seq >= 0 {
 		b.Extents = append(b.Extents, e)
+	}
+	return nil
+}
+
+// kept is a blob as the driver made it. database/sql copies blobs, since a driver may use its
+// memory again; ours make new ones for each row.
+type kept []byte
+
+// Scan implements sql.Scanner.
+func (k *kept) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*k = nil
+	case []byte:
+		*k = v
+	default:
+		return fmt.Errorf("a blob is a %T", src)
 	}
 	return nil
 }
