@@ -500,29 +500,6 @@ func (w *world) testFiles(t *testing.T) {
 	}
 }
 
-// endedLink returns tokens by a share link that Alice ended: nothing that its holder adds of
-// their own makes it another's, or them its owner.
-func (w *world) endedLink(t *testing.T) map[string]string {
-	t.Helper()
-	link := w.link(t)
-	var made struct{ ID string }
-	w.alices(t, request{
-		method: http.MethodPost, target: "/api/fs/shares",
-		body: fmt.Sprintf(`{"delegation":"%s","path":"%s"}`, link, w.file(t).Path),
-	}, &made)
-	w.alices(t, request{method: http.MethodDelete, target: "/api/fs/shares/" + made.ID}, nil)
-	by := func(more ...identitytest.Option) string {
-		return identitytest.Files(t, mallory, w.DID(), "",
-			append(more, identitytest.Can("fs/read", alice.Home("/"+marker)), identitytest.Proof(link), identitytest.TTL(lasting))...)
-	}
-	return map[string]string{
-		"an ended link":                         by(),
-		"it beside an unknown ability of one's": by(identitytest.Can("x/y", mallory.Home(""))),
-		"it beside one's oracle":                by(identitytest.Can("*", identity.OracleResource)),
-		"it beside one's queries":               by(identitytest.Can("query/read", "ixo:query")),
-	}
-}
-
 // Without a token of their own, operators are whoever sits at the machine.
 func (w *world) testOperator(t *testing.T) {
 	const here, name = "127.0.0.1:4000", "localhost:3000"

@@ -76,7 +76,8 @@ func TestBuffersForReadingAheadHaveAnEnd(t *testing.T) {
 	for range 2 * aheadMost {
 		wg.Go(func() {
 			w := &slowWriter{ResponseRecorder: httptest.NewRecorder(), stuck: stuck, free: free}
-			if err := send(w, bytes.NewReader(content), int64(len(content))); err != nil || !bytes.Equal(w.Body.Bytes(), content) {
+			err := send(w, bytes.NewReader(content), int64(len(content)))
+			if err != nil || !bytes.Equal(w.Body.Bytes(), content) {
 				t.Errorf("%d of %d bytes, %v", w.Body.Len(), len(content), err)
 			}
 		})
