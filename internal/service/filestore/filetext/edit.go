@@ -3,6 +3,7 @@ package filetext
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -77,6 +78,9 @@ func (s *Service) edit(ctx context.Context, a filestore.Access, e Edit) (Edited,
 	}
 	text := strings.ReplaceAll(old, e.Old, e.New)
 	diff, err := unifiedDiff(ctx, f.Path, old, text)
+	if errors.Is(err, errTooDifferent) {
+		diff, err = "… ("+errTooDifferent.Message+")\n", nil // what is to be done does not depend on it
+	}
 	if err != nil {
 		return Edited{}, err
 	}
@@ -90,7 +94,18 @@ func (s *Service) edit(ctx context.Context, a filestore.Access, e Edit) (Edited,
 
 // nearMiss helps whoever wrote the old text with other spaces.
 func nearMiss(text, old string) string {
-	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	// Word by word: a list of them would be many times as large as the text.
+	squeeze := func(s string) string {
+		var out strings.Builder
+		out.Grow(len(s))
+		for word := range strings.FieldsSeq(s) {
+			if out.Len() > 0 {
+				out.WriteByte(' ')
+			}
+			out.WriteString(word)
+		}
+		return out.String()
+	}
 	if want := squeeze(old); want != "" && strings.Contains(squeeze(text), want) {
 		return " (it is there with other white space: read the lines again and copy them exactly)"
 	}
