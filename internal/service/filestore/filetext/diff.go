@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -16,7 +17,7 @@ import (
 // search for the shortest edit may compare; and the length of the answer.
 const (
 	maxDiffLines = 50_000
-	diffCells    = 4 << 20
+	diffCells    = 4 << 20 // of two bytes: the shorter side has fewer lines than these can count
 	diffContext  = 3
 	maxDiff      = 64 << 10
 )
@@ -144,7 +145,7 @@ func diffMiddle(ctx context.Context, xs, ys []string) (ops []lineOp, short bool,
 	numbers := map[string]int32{}
 	x, y := numberLines(numbers, xs), numberLines(numbers, ys)
 	width := len(y) + 1
-	longest := make([]int32, (len(x)+1)*width)
+	longest := make([]uint16, (len(x)+1)*width)
 	for i, left := range slices.Backward(x) {
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
@@ -270,12 +271,23 @@ func (s *Service) Diff(ctx context.Context, a filestore.Access, path string, fro
 	if from == 0 {
 		from = max(to-1, 1)
 	}
-	var texts [2]string
+	done, err := ratelimit.HoldingOf(ctx).Work(ctx)
+	if err != nil {
+		return "", filestore.File{}, err
+	}
+	defer done()
+	var versions [2]filestore.Version
 	for i, n := range []int64{from, to} {
-		v, err := s.store.Version(ctx, scope, f.ID, n)
-		if err != nil {
+		if versions[i], err = s.store.Version(ctx, scope, f.ID, n); err != nil {
 			return "", filestore.File{}, err
 		}
+	}
+	hold := ratelimit.HoldingOf(ctx)
+	if err := hold.Take(ctx, weigh(versions[0].Size, versions[1].Size)); err != nil {
+		return "", filestore.File{}, err
+	}
+	var texts [2]string
+	for i, v := range versions {
 		o, err := s.files.Open(ctx, v.Content)
 		if err != nil {
 			return "", filestore.File{}, err
@@ -290,5 +302,13 @@ func (s *Service) Diff(ctx context.Context, a filestore.Access, path string, fro
 		texts[i] = string(b)
 	}
 	text, err := unifiedDiff(ctx, f.Path, texts[0], texts[1])
+	hold.Keep(Written(text))
 	return text, f, err
+}
+
+// weigh is what it takes to compare two texts: each as it was read and as a text, and the
+// pairs of their lines.
+func weigh(a, b int64) int64 {
+	a, b = min(a, maxEdit), min(b, maxEdit)
+	return 2*(a+b) + min(2*(a+1)*(b+1), 2*diffCells)
 }
