@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 
 	"github.com/castalia-org/castalia/internal/app/agentkit"
 	"github.com/castalia-org/castalia/internal/app/keyring"
@@ -14,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
 	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
@@ -45,6 +47,13 @@ type filesPart struct {
 	folders   *folder.Service
 }
 
+// What the requests of one namespace hold of answers at a time, and how many searches and
+// comparisons of its files run at least; with more cores than four these are half of them.
+const (
+	filesHeld = 32 << 20
+	filesWork = 2
+)
+
 // buildFiles makes the file store.
 func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	svc, err := newFiles(ctx, a.res, a.opt, filestore.Config{
@@ -59,17 +68,18 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	}
 	records := filestoresql.New(a.res.db).WithOutbox(a.res.outbox)
 	folders := folder.New(svc, records)
+	holdings := ratelimit.NewHoldings(filesHeld, max(filesWork, runtime.GOMAXPROCS(0)/2))
 	p := &filesPart{
 		knowledge: know, service: svc, folders: folders,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
 			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files),
-			CORS: contenthttp.CORS(a.origins()), Looks: a.opt.Documents,
+			CORS: contenthttp.CORS(a.origins()), Looks: a.opt.Documents, Holdings: holdings,
 		}),
 	}
 	agents := filestoremcp.Deps{
 		Folders: folders, Authenticate: a.authenticated(identity.MCP), CORS: contenthttp.CORS(a.origins()),
 		BehindProxy: a.opt.Settings.Server.TrustProxy,
-		Version:     a.opt.Version, More: know.Tools,
+		Version:     a.opt.Version, More: know.Tools, Holdings: holdings,
 	}
 	p.mcp = filestoremcp.Surface(svc, agents)
 	p.agents = func(o *oraclePart) httpserver.Surface {

@@ -286,6 +286,9 @@ func importFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 		for _, f := range done.Files {
 			_, _ = fmt.Fprintln(s.Out, f.CID, f.Path)
 		}
+		if done.More {
+			_, _ = fmt.Fprintf(s.Err, "These are the first %d; see the others with castalia fs ls.\n", len(done.Files))
+		}
 		_, _ = fmt.Fprintf(s.Err, "%d files, %d bytes, from %s\n", done.Count, done.Bytes, done.Root)
 		return nil
 	}

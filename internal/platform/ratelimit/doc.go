@@ -12,6 +12,7 @@
 // of networks.
 //
 // Slots lets so many of one key work at a time, for work that holds much memory.
+// Holdings does so by the bytes that are held, for answers that wait to be read.
 //
 // None of them does I/O or knows what it counts; who measures them asks for Stats.
 //

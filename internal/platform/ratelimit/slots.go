@@ -49,3 +49,12 @@ func (s *Slots) part(key string, k *throng) {
 		delete(s.keys, key)
 	}
 }
+
+func (s *Slots) waiting(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.keys[key]; k != nil {
+		return k.here - len(k.taken)
+	}
+	return 0
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
@@ -62,6 +63,24 @@ func TestReadingEndsWithTheRequest(t *testing.T) {
 			if n := reads.Load(); n > at+1 || n < at || err == nil {
 				t.Errorf("%s: %d reads, %d after the end; %v", name, n, n-at, err)
 			}
+		}
+	})
+}
+
+// An edit does not depend on whether what it changes can be shown; a difference does.
+func TestTooDifferentToBeShown(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		w.MustPut(t, asker, "/f.txt", strings.Repeat("a\n", 50_001))
+		owner := filestore.Owner(asker)
+		for _, dry := range []bool{true, false} {
+			e, err := w.Text.Edit(t.Context(), owner, filetext.Edit{Path: "/f.txt", Old: "a", New: "b", All: true, DryRun: dry})
+			if err != nil || e.Replacements != 50_001 || !strings.HasPrefix(e.Diff, "… (too different to show") {
+				t.Errorf("dry %v: %v, %d, %.100q", dry, err, e.Replacements, e.Diff)
+			}
+		}
+		if text, _, err := w.Text.Diff(t.Context(), owner, "/f.txt", 0, 0); !fault.Is(err, fault.TooLarge) || text != "" {
+			t.Errorf("%v, %.100q", err, text)
 		}
 	})
 }

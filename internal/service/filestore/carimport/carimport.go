@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/car"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/unixfs"
@@ -42,6 +43,15 @@ const (
 	maxNames     = 40_000 // of files and folders
 	maxDepth     = 100
 	placesAtOnce = 5_000
+	// planned is about what the places of blocks and the paths of files have in memory.
+	planned = 12 << 20
+	// maxPaths bounds the paths of a plan together: each entry of a folder under a long
+	// path has all of it.
+	maxPaths = 16 << 20
+	// An answer names so many files, with so many bytes of paths.
+	namedFiles = 1000
+	namedPaths = 1 << 20
+	namedFile  = 256 // bytes that a file takes besides its path
 	// What is read of a spooled archive grows with what was sent and with what becomes
 	// of it, never with how often its blocks are linked: so many bytes for nothing, and
 	// as many times the archive's size. A block counts as some bytes more than it has.
@@ -80,11 +90,22 @@ func (a Archive) mode() filestore.Mode {
 	return filestore.CreateOnly
 }
 
-// Imported is what became of an archive.
+// Imported is what became of an archive: Count files, of which Files are the first. Named
+// is about how many bytes these are in an answer.
 type Imported struct {
 	Root  string // its first root, as text
+	Count int
 	Files []File
+	Named int64
 	Bytes int64
+}
+
+func (i *Imported) add(f File) {
+	i.Count, i.Bytes = i.Count+1, i.Bytes+f.Size
+	named := i.Named + int64(len(f.Path)) + namedFile
+	if len(i.Files) == i.Count-1 && len(i.Files) < namedFiles && named <= namedPaths {
+		i.Files, i.Named = append(i.Files, f), named
+	}
 }
 
 // File is a file that was imported.
@@ -168,9 +189,9 @@ func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imp
 	if err := save(true); err != nil {
 		return Imported{}, err
 	}
-	return Imported{
-		Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}}, Bytes: r.File.Size,
-	}, nil
+	out := Imported{Root: ipld.CIDText(stream.Roots()[0])}
+	out.add(File{File: r.File, From: r.File.CID})
+	return out, nil
 }
 
 // Unpack stores the files of an archive with one root.
@@ -185,6 +206,10 @@ func (s *Service) Unpack(ctx context.Context, a filestore.Access, in Archive) (I
 		return Imported{}, err
 	}
 	defer kept.Release()
+	// Not before all was sent: nobody hears that a client has left who has more to send.
+	if err := ratelimit.HoldingOf(ctx).Take(ctx, planned); err != nil {
+		return Imported{}, err
+	}
 	if len(stream.Roots()) != 1 {
 		return Imported{}, fault.New(fault.Invalid, "an archive with several roots can be kept as blocks alone")
 	}
@@ -206,7 +231,7 @@ func (s *Service) Unpack(ctx context.Context, a filestore.Access, in Archive) (I
 		if err != nil {
 			return out, about(e.path, archiveError(err))
 		}
-		out.Files, out.Bytes = append(out.Files, f), out.Bytes+f.Size
+		out.add(f)
 	}
 	return out, nil
 }
@@ -249,6 +274,7 @@ type plan struct {
 	empty  []string // folders
 	// names is how many entries of folders were met, checked which files are whole.
 	names   int
+	paths   int // bytes
 	checked map[string]bool
 }
 
@@ -383,6 +409,9 @@ func (p *plan) addFolder(at, id string, depth int) error {
 		full, err := filename.CleanPath(strings.TrimSuffix(at, "/") + "/" + name)
 		if err != nil || path.Base(full) != name || names[name] {
 			return fault.Newf(fault.Invalid, "%s has an entry named %.100q, which no file here can have", at, name)
+		}
+		if p.paths += len(full); p.paths > maxPaths {
+			return fault.Newf(fault.TooLarge, "the paths of an import have at most %d MiB together", maxPaths>>20)
 		}
 		names[name] = true
 		below = append(below, entry{full, id})

@@ -71,8 +71,13 @@ type UsageBody struct {
 // heartbeat keeps proxies from closing a quiet stream.
 const heartbeat = 15 * time.Second
 
-// feedPage is the largest page of changes.
-const feedPage = 1000
+// feedPage is the largest page of changes, streamPage one of a stream; of those that are
+// sent at once so many bytes are encoded at a time.
+const (
+	feedPage    = 1000
+	streamPage  = 200
+	streamBatch = 64 << 10
+)
 
 func (a *api) feedRoutes() []httpserver.Route {
 	since := httpserver.Param{Name: "since", In: "query", Schema: 0, Doc: "Number after which to begin; 0 is the beginning."}
@@ -164,11 +169,17 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 			if out, err = sse.Append(out, sse.Event{Name: "change", ID: strconv.FormatInt(e.Seq, 10), Data: data}); err != nil {
 				return err
 			}
+			if len(out) >= streamBatch {
+				if s.Send(out) != nil {
+					return nil
+				}
+				out = out[:0]
+			}
 		}
 		if len(events) == 0 {
 			out = sse.AppendComment(out, "alive")
 		}
-		if s.Send(out) != nil {
+		if len(out) > 0 && s.Send(out) != nil {
 			return nil
 		}
 		after = next
@@ -191,7 +202,7 @@ func (a *api) waitChanges(ctx context.Context, s *httpserver.StreamWriter, acces
 		case <-over:
 		}
 	}()
-	events, next, err := a.svc.WaitChanges(ctx, access, after, feedPage)
+	events, next, err := a.svc.WaitChanges(ctx, access, after, streamPage)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, next, nil
 	}

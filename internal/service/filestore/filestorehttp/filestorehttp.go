@@ -19,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
@@ -37,6 +38,9 @@ type Deps struct {
 	Folders      *folder.Service
 	Import       *carimport.Service // nil offers no import
 	Looks        Looks              // nil shows nothing of files
+	// Holdings are what the namespaces hold of answers and work with, here and in the tools
+	// of agents; nil bounds nothing.
+	Holdings *ratelimit.Holdings
 	// BaseURL is where clients reach this deployment; empty means as the server
 	// knows (httpserver.PublicBase).
 	BaseURL string
@@ -105,6 +109,16 @@ func (a *api) with(h handler) httpserver.Handler {
 		}
 		return h(w, r, access)
 	}
+}
+
+// held is with for what costs much, or holds an answer until it is read: what the work
+// takes is counted for the namespace, until the answer is sent.
+func (a *api) held(h handler) httpserver.Handler {
+	return a.with(func(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+		hold := a.deps.Holdings.Begin(access.Namespace)
+		defer hold.Leave()
+		return h(w, r.WithContext(hold.In(r.Context())), access)
+	})
 }
 
 // withCID is with for the two routes that CID-scoped tokens may use.

@@ -6,16 +6,19 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
 )
 
-// ImportResult says what became of an archive.
+// ImportResult says what became of an archive: Files are the first of Count, and More
+// tells that there are others.
 type ImportResult struct {
 	Root  string         `json:"root"`
 	Count int            `json:"count"`
 	Bytes int64          `json:"bytes"`
 	Files []ImportedFile `json:"files"`
+	More  bool           `json:"more,omitempty"`
 }
 
 // ImportedFile is a file of an archive.
@@ -34,14 +37,14 @@ func (a *api) importRoutes() []httpserver.Route {
 	}
 	return []httpserver.Route{{
 		Method: http.MethodPost, Pattern: prefix + "/import", Summary: "Take in a CAR", Tags: []string{"Files"}, Auth: httpserver.Principal,
-		Doc: "Every block is checked. UnixFS files and folders become files below the path; `as=blocks` keeps the archive as one file whose blocks the IPFS gateway serves. An import that was cut short is finished by repeating it.",
+		Doc: "Every block is checked. UnixFS files and folders become files below the path; `as=blocks` keeps the archive as one file whose blocks the IPFS gateway serves. An import that was cut short is finished by repeating it. The answer names the first thousand files; `more` says that there are others.",
 		Params: []httpserver.Param{
 			{Name: "path", In: "query", Doc: "Folder below which the files go, or the file when the root is one, or with `as=blocks` where the archive is kept; / when absent."},
 			{Name: "as", In: "query", Doc: "`files` (which is usual) or `blocks`."},
 			{Name: "overwrite", In: "query", Doc: "true: files that are there get new versions."},
 		},
 		Stream: true, MaxBody: -1, BodyMedia: []string{"application/vnd.ipld.car"}, // the service bounds the body
-		Replies: []httpserver.Reply{{Status: 201, Body: ImportResult{}}}, Handler: a.with(a.importCAR),
+		Replies: []httpserver.Reply{{Status: 201, Body: ImportResult{}}}, Handler: a.held(a.importCAR),
 	}}
 }
 
@@ -65,7 +68,10 @@ func (a *api) importCAR(w http.ResponseWriter, r *http.Request, access filestore
 	if err != nil {
 		return err
 	}
-	out := ImportResult{done.Root, len(done.Files), done.Bytes, make([]ImportedFile, 0, len(done.Files))}
+	out := ImportResult{
+		Root: done.Root, Count: done.Count, Bytes: done.Bytes, Files: make([]ImportedFile, 0, len(done.Files)),
+		More: done.Count > len(done.Files),
+	}
 	for _, f := range done.Files {
 		file := ImportedFile{Path: f.Path, CID: f.CID, Size: f.Size, Unchanged: f.Unchanged}
 		if f.From != f.CID {
@@ -73,5 +79,6 @@ func (a *api) importCAR(w http.ResponseWriter, r *http.Request, access filestore
 		}
 		out.Files = append(out.Files, file)
 	}
+	ratelimit.HoldingOf(r.Context()).Keep(done.Named)
 	return httpserver.WriteJSON(w, http.StatusCreated, out)
 }

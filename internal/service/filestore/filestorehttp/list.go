@@ -25,11 +25,11 @@ func (a *api) listRoutes() []httpserver.Route {
 			httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "About how many entries; ten thousand at most, and when absent."},
 			httpserver.Param{Name: "after", In: "query", Doc: "The next of the page before."}),
 		get("/files", "List files by the beginning of their path", a.with(a.list), FileList{}, where, limitParam, fromParam, afterParam),
-		get("/glob", "Find files by a pattern over their path", a.with(a.glob), FileList{},
+		get("/glob", "Find files by a pattern over their path", a.held(a.glob), FileList{},
 			httpserver.Param{Name: "pattern", In: "query", Required: true, Doc: "* and ? stay inside a segment, ** crosses them."}, limitParam, fromParam),
 		get("/cids", "List files that can be addressed by CID", a.withCID(a.cids), CIDList{}, limitParam, fromParam, afterParam),
-		get("/search", "Find text files by words, with line ranges", a.with(a.search), SearchResult{}, term, where, limitParam),
-		get("/grep", "Find text files that contain a term", a.with(a.grep), GrepResult{}, term, where, limitParam),
+		get("/search", "Find text files by words, with line ranges", a.held(a.search), SearchResult{}, term, where, limitParam),
+		get("/grep", "Find text files that contain a term", a.held(a.grep), GrepResult{}, term, where, limitParam),
 		get("/trash", "List deleted files", a.with(a.trash), FileList{}, limitParam, fromParam),
 	}
 }

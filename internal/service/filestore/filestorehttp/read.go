@@ -41,7 +41,7 @@ func (a *api) readRoutes() []httpserver.Route {
 			Params: append(params, rangeParam), Stream: true, Replies: contentReplies, Handler: h,
 		}
 	}
-	lines := get("/files/{id}/read", "Read a window of a text file, with numbered lines", a.with(a.readLines), idParam,
+	lines := get("/files/{id}/read", "Read a window of a text file, with numbered lines", a.held(a.readLines), idParam,
 		httpserver.Param{Name: "offset", In: "query", Schema: 0, Doc: "First line, from 1."},
 		httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "Lines: 2000 unless given, at most 5000."})
 	lines.Stream, lines.Params = false, lines.Params[:3]

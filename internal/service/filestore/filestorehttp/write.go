@@ -44,6 +44,7 @@ func (a *api) writeRoutes() []httpserver.Route {
 		return rt
 	}
 	edit := route(http.MethodPatch, "/files/{id}/edit", "Replace text in a file", a.edit, idParam)
+	edit.Handler = a.held(a.edit)
 	edit.Body, edit.MaxBody = EditBody{}, 24<<20
 	edit.Replies[0].Body = EditResult{}
 	publish := route(http.MethodPatch, "/files/{id}/public", "Make a file public, or end that", a.publish, idParam, publicParam)

@@ -26,6 +26,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
@@ -40,6 +41,9 @@ type Deps struct {
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
 	Folders      *folder.Service
+	// Holdings are what the namespaces hold of answers and work with, here and over HTTP; nil
+	// bounds nothing.
+	Holdings *ratelimit.Holdings
 	// BaseURL is where clients reach this deployment; empty means as the server
 	// knows (httpserver.AbsoluteBase).
 	BaseURL string
@@ -293,7 +297,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 			serving = h.streams
 		}
 	}
-	return serving(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	hold := h.deps.Holdings.Begin(c.access.Namespace)
+	defer hold.Leave() // the answer has been sent by then
+	return serving(w, r.WithContext(context.WithValue(hold.In(r.Context()), callerKey{}, c)))
 }
 
 // callerOf says who asks. A credential that opens other services alone has an access to

@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoremcp"
@@ -35,12 +36,17 @@ func serve(t *testing.T, w *filestoretest.World) string {
 
 func surface(t *testing.T, w *filestoretest.World) http.Handler {
 	t.Helper()
+	return counted(t, w, nil)
+}
+
+func counted(t *testing.T, w *filestoretest.World, holdings *ratelimit.Holdings) http.Handler {
+	t.Helper()
 	server, err := httpserver.New(httpserver.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = server.Mount(filestoremcp.Surface(w.Service, filestoremcp.Deps{
-		Folders:      w.Folders,
+		Folders: w.Folders, Holdings: holdings,
 		Authenticate: identityhttp.Wrap(identitytest.New(t), identity.MCP), CORS: contenthttp.CORS("*"), Version: "test",
 	}))
 	if err != nil {

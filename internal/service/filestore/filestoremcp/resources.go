@@ -1,6 +1,7 @@
 package filestoremcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -14,13 +15,19 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
-// Bounds of resources: files on a page, and bytes of one that is read.
+// Bounds of resources: files on a page, bytes of one that is read, and bytes that it may
+// have in the answer, which is more for what JSON writes as numbers.
 const (
 	resourcePage = 100
 	maxResource  = 4 << 20
+	maxWritten   = 8 << 20
 )
+
+var errLargeResource = errors.New("the file is too large for a resource: read it in windows with vfs_read")
 
 // methodNotFound is JSON-RPC's code for what is not offered.
 const methodNotFound = -32601
@@ -121,7 +128,11 @@ func (h *handler) readResource(ctx context.Context, req *mcp.ReadResourceRequest
 		return nil, advise(a, err)
 	}
 	if f.Size > maxResource {
-		return nil, errors.New("the file is too large for a resource: read it in windows with vfs_read")
+		return nil, errLargeResource
+	}
+	hold := ratelimit.HoldingOf(ctx)
+	if err := hold.Take(ctx, min(6*f.Size, maxWritten)); err != nil {
+		return nil, err
 	}
 	body, err := o.Range(0, -1)
 	if err != nil {
@@ -133,10 +144,16 @@ func (h *handler) readResource(ctx context.Context, req *mcp.ReadResourceRequest
 		return nil, advise(a, err)
 	}
 	c := &mcp.ResourceContents{URI: req.Params.URI, MIMEType: f.MimeType}
-	if utf8.Valid(b) && !strings.ContainsRune(string(b), 0) {
+	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
 		c.Text = string(b)
+		written := filetext.Written(c.Text)
+		if written > maxWritten {
+			return nil, errLargeResource
+		}
+		hold.Keep(written)
 	} else {
 		c.Blob = b
+		hold.Keep(int64(base64.StdEncoding.EncodedLen(len(b))))
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}, nil
 }

@@ -8,37 +8,49 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
-// Bounds of a diff: the lines that the search for the shortest edit may compare,
-// and the length of the answer.
+// Bounds of a diff: the lines of which it is made, since each costs more than its
+// bytes (16 in its list, and more where it is numbered); the pairs of them that the
+// search for the shortest edit may compare; and the length of the answer.
 const (
-	diffCells   = 4 << 20
-	diffContext = 3
-	maxDiff     = 64 << 10
+	maxDiffLines = 50_000
+	diffCells    = 4 << 20 // of two bytes: the shorter side has fewer lines than these can count
+	diffContext  = 3
+	maxDiff      = 64 << 10
 )
 
-// unifiedDiff returns the difference of two texts. When they are too large and
-// too different for a short one, the middle is shown as replaced whole; the last
-// line says so, and what was cut.
+// errTooDifferent says that what differs has too many lines to be shown.
+var errTooDifferent = fault.Newf(fault.TooLarge,
+	"too different to show: more than %d lines from the first that changed to the last", maxDiffLines)
+
+// unifiedDiff returns the difference of two texts. When they are too different for a
+// short one, the middle is shown as replaced whole; the last line says so, and what was
+// cut. With too many lines in it the answer is errTooDifferent.
 func unifiedDiff(ctx context.Context, name, a, b string) (string, error) {
-	x, y := splitLines(a), splitLines(b)
-	head := 0
-	for head < len(x) && head < len(y) && x[head] == y[head] {
-		head++
+	if a == b {
+		return "", nil
 	}
-	tail := 0
-	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
-		tail++
+	// What is alike is cut off as bytes, and only what differs becomes lines: of a text
+	// of line feeds alone they would be sixteen times as large as it is.
+	from, tail := differing(a, b)
+	endA, endB := len(a)-tail, len(b)-tail
+	if max(linesIn(a[from:endA]), linesIn(b[from:endB])) > maxDiffLines {
+		return "", errTooDifferent
 	}
-	ops, short, err := diffMiddle(ctx, x[head:len(x)-tail], y[head:len(y)-tail])
-	if err != nil || len(ops) == 0 {
+	ops, short, err := diffMiddle(ctx, splitLines(a[from:endA]), splitLines(b[from:endB]))
+	if err != nil {
 		return "", err
 	}
+	start, lead := before(a, from)
+	stop, trail := after(a, endA)
+	ops = slices.Concat(repeat(keepLine, lead), ops, repeat(keepLine, trail))
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", name, name)
-	writeHunks(&out, x, y, head, ops)
+	writeHunks(&out, splitLines(a[start:stop]), splitLines(b[start:stop-endA+endB]),
+		strings.Count(a[:start], "\n"), ops)
 	text := out.String()
 	if len(text) > maxDiff {
 		text = Clip(text, maxDiff) + "\n… (cut)\n"
@@ -47,6 +59,59 @@ func unifiedDiff(ctx context.Context, name, a, b string) (string, error) {
 		text += "… (too different to be compared line by line: what changed is shown as replaced whole)\n"
 	}
 	return text, ctx.Err()
+}
+
+// differing returns how many bytes at the beginning of two texts, and at the end of what
+// follows, are whole lines that are alike; the texts are not the same.
+func differing(a, b string) (from, tail int) {
+	for from < len(a) && from < len(b) && a[from] == b[from] {
+		from++
+	}
+	from = strings.LastIndexByte(a[:from], '\n') + 1
+	x, y := a[from:], b[from:]
+	for tail < len(x) && tail < len(y) && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	// Both begin a line here, where each is at its beginning or behind a line's end.
+	begins := func(s string, at int) bool { return at == 0 || s[at-1] == '\n' }
+	if !begins(x, len(x)-tail) || !begins(y, len(y)-tail) {
+		cut := strings.IndexByte(x[len(x)-tail:], '\n')
+		if cut < 0 {
+			return from, 0
+		}
+		tail -= cut + 1
+	}
+	return from, tail
+}
+
+// before goes back from the beginning of a line, by as many lines as are shown around a
+// change, and says how many they are.
+func before(s string, at int) (start, lines int) {
+	for start = at; start > 0 && lines < diffContext; lines++ {
+		start = strings.LastIndexByte(s[:start-1], '\n') + 1
+	}
+	return start, lines
+}
+
+// after goes on from the beginning of a line likewise.
+func after(s string, at int) (end, lines int) {
+	for end = at; end < len(s) && lines < diffContext; lines++ {
+		if n := strings.IndexByte(s[end:], '\n'); n >= 0 {
+			end += n + 1
+		} else {
+			end = len(s)
+		}
+	}
+	return end, lines
+}
+
+// linesIn counts lines, of which the last may have no end.
+func linesIn(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && s[len(s)-1] != '\n' {
+		n++
+	}
+	return n
 }
 
 func splitLines(s string) []string {
@@ -80,7 +145,7 @@ func diffMiddle(ctx context.Context, xs, ys []string) (ops []lineOp, short bool,
 	numbers := map[string]int32{}
 	x, y := numberLines(numbers, xs), numberLines(numbers, ys)
 	width := len(y) + 1
-	longest := make([]int32, (len(x)+1)*width)
+	longest := make([]uint16, (len(x)+1)*width)
 	for i, left := range slices.Backward(x) {
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
@@ -129,12 +194,10 @@ func repeat(op lineOp, n int) []lineOp {
 	return ops
 }
 
-// writeHunks prints the operations with some equal lines around them. head equal
-// lines come before the first.
-func writeHunks(out *strings.Builder, x, y []string, head int, ops []lineOp) {
-	all := append(repeat(keepLine, head), ops...)
-	all = append(all, repeat(keepLine, len(x)-head-countOld(ops))...)
-	for at, i, j := 0, 0, 0; at < len(all); {
+// writeHunks prints the operations with some equal lines around them, until the answer
+// is full. So many lines were left out before the first.
+func writeHunks(out *strings.Builder, x, y []string, skipped int, all []lineOp) {
+	for at, i, j := 0, 0, 0; at < len(all) && out.Len() <= maxDiff; {
 		if all[at] == keepLine {
 			at, i, j = at+1, i+1, j+1
 			continue
@@ -152,8 +215,11 @@ func writeHunks(out *strings.Builder, x, y []string, head int, ops []lineOp) {
 			}
 		}
 		i, j = i-lead, j-lead
-		fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@\n", i+1, oldN, j+1, newN)
+		fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@\n", skipped+i+1, oldN, skipped+j+1, newN)
 		for _, op := range all[start:end] {
+			if out.Len() > maxDiff {
+				return
+			}
 			line := ""
 			switch op {
 			case addLine:
@@ -164,21 +230,12 @@ func writeHunks(out *strings.Builder, x, y []string, head int, ops []lineOp) {
 				line, i, j = x[i], i+1, j+1
 			}
 			out.WriteByte(byte(op))
-			out.WriteString(strings.TrimSuffix(line, "\n"))
+			line = strings.TrimSuffix(line, "\n")
+			out.WriteString(line[:min(len(line), maxDiff+1)]) // the rest is cut off anyway
 			out.WriteByte('\n')
 		}
 		at = end
 	}
-}
-
-func countOld(ops []lineOp) int {
-	n := 0
-	for _, op := range ops {
-		if op != addLine {
-			n++
-		}
-	}
-	return n
 }
 
 // hunkEnd finds where the equal lines after a change are enough to stop.
@@ -214,12 +271,23 @@ func (s *Service) Diff(ctx context.Context, a filestore.Access, path string, fro
 	if from == 0 {
 		from = max(to-1, 1)
 	}
-	var texts [2]string
+	done, err := ratelimit.HoldingOf(ctx).Work(ctx)
+	if err != nil {
+		return "", filestore.File{}, err
+	}
+	defer done()
+	var versions [2]filestore.Version
 	for i, n := range []int64{from, to} {
-		v, err := s.store.Version(ctx, scope, f.ID, n)
-		if err != nil {
+		if versions[i], err = s.store.Version(ctx, scope, f.ID, n); err != nil {
 			return "", filestore.File{}, err
 		}
+	}
+	hold := ratelimit.HoldingOf(ctx)
+	if err := hold.Take(ctx, weigh(versions[0].Size, versions[1].Size)); err != nil {
+		return "", filestore.File{}, err
+	}
+	var texts [2]string
+	for i, v := range versions {
 		o, err := s.files.Open(ctx, v.Content)
 		if err != nil {
 			return "", filestore.File{}, err
@@ -234,5 +302,13 @@ func (s *Service) Diff(ctx context.Context, a filestore.Access, path string, fro
 		texts[i] = string(b)
 	}
 	text, err := unifiedDiff(ctx, f.Path, texts[0], texts[1])
+	hold.Keep(Written(text))
 	return text, f, err
+}
+
+// weigh is what it takes to compare two texts: each as it was read and as a text, and the
+// pairs of their lines.
+func weigh(a, b int64) int64 {
+	a, b = min(a, maxEdit), min(b, maxEdit)
+	return 2*(a+b) + min(2*(a+1)*(b+1), 2*diffCells)
 }

@@ -3,11 +3,13 @@ package filetext
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -60,37 +62,64 @@ func (s *Service) edit(ctx context.Context, a filestore.Access, e Edit) (Edited,
 	if !utf8.ValidString(e.New) || len(e.New) > maxEdit {
 		return Edited{}, fault.New(fault.Invalid, "newString must be text of at most 8 MiB")
 	}
-	f, old, err := s.readForEdit(ctx, a, e.Path, e.FileID, e.If)
+	hold := ratelimit.HoldingOf(ctx)
+	done, err := hold.Work(ctx)
 	if err != nil {
 		return Edited{}, err
+	}
+	out, text, err := s.replace(ctx, a, e)
+	done()
+	if err != nil || e.DryRun {
+		hold.Keep(Written(out.Diff))
+		return out, err
+	}
+	out.Receipt, err = s.rewrite(ctx, a, out.File, text, out.Replacements, e.Once)
+	hold.Keep(Written(out.Diff))
+	return out, err
+}
+
+// replace says what an edit makes of a file, which it leaves as it is.
+func (s *Service) replace(ctx context.Context, a filestore.Access, e Edit) (_ Edited, text string, err error) {
+	f, old, err := s.readForEdit(ctx, a, e)
+	if err != nil {
+		return Edited{}, "", err
 	}
 	n := strings.Count(old, e.Old)
 	switch {
 	case n == 0:
-		return Edited{}, filestore.ConflictWith(f, "oldString not found"+nearMiss(old, e.Old))
+		return Edited{}, "", filestore.ConflictWith(f, "oldString not found"+nearMiss(old, e.Old))
 	case n > 1 && !e.All:
-		return Edited{}, fault.Newf(fault.Conflict, "oldString appears %d times: make it unique or set replaceAll", n).
+		return Edited{}, "", fault.Newf(fault.Conflict, "oldString appears %d times: make it unique or set replaceAll", n).
 			WithField("count", n).WithField("cid", f.CID).WithField("version", f.Version)
 	}
 	if int64(len(old))+int64(n)*int64(len(e.New)-len(e.Old)) > maxEdit {
-		return Edited{}, fault.New(fault.TooLarge, "the edited file would have more than 8 MiB")
+		return Edited{}, "", fault.New(fault.TooLarge, "the edited file would have more than 8 MiB")
 	}
-	text := strings.ReplaceAll(old, e.Old, e.New)
+	text = strings.ReplaceAll(old, e.Old, e.New)
 	diff, err := unifiedDiff(ctx, f.Path, old, text)
+	if errors.Is(err, errTooDifferent) {
+		diff, err = "… ("+errTooDifferent.Message+")\n", nil // what is to be done does not depend on it
+	}
 	if err != nil {
-		return Edited{}, err
+		return Edited{}, "", err
 	}
-	out := Edited{Replacements: n, Diff: diff, Receipt: filestore.Receipt{File: f}}
-	if e.DryRun {
-		return out, nil
-	}
-	out.Receipt, err = s.rewrite(ctx, a, f, text, n, e.Once)
-	return out, err
+	return Edited{Replacements: n, Diff: diff, Receipt: filestore.Receipt{File: f}}, text, nil
 }
 
 // nearMiss helps whoever wrote the old text with other spaces.
 func nearMiss(text, old string) string {
-	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	// Word by word: a list of them would be many times as large as the text.
+	squeeze := func(s string) string {
+		var out strings.Builder
+		out.Grow(len(s))
+		for word := range strings.FieldsSeq(s) {
+			if out.Len() > 0 {
+				out.WriteByte(' ')
+			}
+			out.WriteString(word)
+		}
+		return out.String()
+	}
 	if want := squeeze(old); want != "" && strings.Contains(squeeze(text), want) {
 		return " (it is there with other white space: read the lines again and copy them exactly)"
 	}
@@ -98,23 +127,24 @@ func nearMiss(text, old string) string {
 }
 
 // readForEdit returns the text of a file that the caller may write.
-func (s *Service) readForEdit(ctx context.Context, a filestore.Access, path, id string,
-	c filestore.Condition,
-) (filestore.File, string, error) {
+func (s *Service) readForEdit(ctx context.Context, a filestore.Access, e Edit) (filestore.File, string, error) {
 	scope, err := a.Scope(filestore.Write)
 	if err != nil {
 		return filestore.File{}, "", err
 	}
 	var f filestore.File
-	if id != "" {
-		f, err = s.store.FileByID(ctx, scope, id)
+	if e.FileID != "" {
+		f, err = s.store.FileByID(ctx, scope, e.FileID)
 	} else {
-		f, err = s.files.At(ctx, scope, path)
+		f, err = s.files.At(ctx, scope, e.Path)
 	}
 	if err != nil {
 		return filestore.File{}, "", err
 	}
-	if err := c.Check(f, true); err != nil {
+	if err := e.If.Check(f, true); err != nil {
+		return filestore.File{}, "", err
+	}
+	if err := ratelimit.HoldingOf(ctx).Take(ctx, weigh(f.Size, f.Size+int64(len(e.New)))); err != nil {
 		return filestore.File{}, "", err
 	}
 	o, err := s.files.Open(ctx, f.Content)

@@ -12,15 +12,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
-// Bounds of a line read: a line longer than MaxLine is cut, and a window of more
-// than maxWindow bytes ends early.
+// Bounds of a line read: a line longer than MaxLine is cut, and a window ends before the
+// line with which its answer would have more than maxWindow bytes.
 const (
 	MaxLine   = 64 << 10
 	maxWindow = 4 << 20
 	sniff     = 8 << 10
+	// lineNumber is what the number of a line and its end have, as they are written.
+	lineNumber = 16
 	// MaxLines is the largest window of a line read; DefaultLines the usual one.
 	MaxLines     = 5000
 	DefaultLines = 2000
@@ -55,39 +58,45 @@ func (w Window) check() (Window, error) {
 // ReadLines returns a window of the text file with an identifier.
 func (s *Service) ReadLines(ctx context.Context, a filestore.Access, id string, w Window) (Lines, error) {
 	f, o, err := s.files.OpenID(ctx, a, id)
-	return window(f, o, err, w)
+	return window(ctx, f, o, err, w)
 }
 
 // ReadPathLines returns a window of the text file at a path.
 func (s *Service) ReadPathLines(ctx context.Context, a filestore.Access, path string, w Window) (Lines, error) {
 	f, o, err := s.files.OpenPath(ctx, a, path)
-	return window(f, o, err, w)
+	return window(ctx, f, o, err, w)
 }
 
 // ReadCIDLines returns a window of the text file with a content.
 func (s *Service) ReadCIDLines(ctx context.Context, a filestore.Access, cid string, w Window) (Lines, error) {
 	f, o, err := s.files.OpenCID(ctx, a, cid)
-	return window(f, o, err, w)
+	return window(ctx, f, o, err, w)
 }
 
-func window(f filestore.File, o *filestore.Opened, err error, w Window) (Lines, error) {
+func window(ctx context.Context, f filestore.File, o *filestore.Opened, err error, w Window) (Lines, error) {
 	if err != nil {
 		return Lines{}, err
 	}
 	if w, err = w.check(); err != nil {
 		return Lines{}, err
 	}
+	hold := ratelimit.HoldingOf(ctx)
+	if err := hold.Take(ctx, min(escape*o.Size(), maxWindow)+MaxLine); err != nil {
+		return Lines{}, err
+	}
 	l := Lines{File: f, Offset: w.Offset, Version: f.Version}
 	var text strings.Builder
+	written := int64(0)
 	err = EachLine(o, func(number int, line string, _ bool) bool {
 		l.Total = number
 		if number < w.Offset {
 			return true
 		}
-		if l.Count == w.Limit || text.Len() > maxWindow {
-			l.More = true
+		more := lineNumber + Written(line)
+		if l.More = l.More || l.Count == w.Limit || l.Count > 0 && written+more > maxWindow; l.More {
 			return true // counting goes on
 		}
+		written += more
 		fmt.Fprintf(&text, "%6d\t%s\n", number, line)
 		l.Count++
 		return true
@@ -95,6 +104,7 @@ func window(f filestore.File, o *filestore.Opened, err error, w Window) (Lines, 
 	if err != nil {
 		return Lines{}, notText(err, f)
 	}
+	hold.Keep(written)
 	l.Text = text.String()
 	return l, nil
 }

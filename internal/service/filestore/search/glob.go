@@ -34,6 +34,12 @@ func (s *Service) Glob(ctx context.Context, a filestore.Access, pattern string,
 	if err != nil {
 		return nil, "", err
 	}
+	done, err := begin(ctx, globAnswer)
+	if err != nil {
+		return nil, "", err
+	}
+	defer done()
+	defer func() { keep(ctx, weighFiles(files)) }()
 	q := filestore.ListQuery{Prefix: g.literal, Limit: 1000}
 	skip := p.Offset
 	work := budget{globWork}

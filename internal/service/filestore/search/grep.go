@@ -85,6 +85,11 @@ func (s *Service) Grep(ctx context.Context, a filestore.Access, q GrepQuery) (Gr
 	if err := s.files.CountUse(ctx, a); err != nil {
 		return GrepResult{}, err
 	}
+	done, err := begin(ctx, grepAnswer+fileWorst)
+	if err != nil {
+		return GrepResult{}, err
+	}
+	defer done()
 	run := grepRun{
 		svc: s, match: match, work: budget{grepWork}, around: min(max(q.Context, 0), grepContext), limit: q.Limit,
 	}
@@ -100,11 +105,11 @@ func (s *Service) Grep(ctx context.Context, a filestore.Access, q GrepQuery) (Gr
 				return GrepResult{}, err
 			}
 			if !more {
-				return run.result(), nil
+				return run.result(ctx), nil
 			}
 		}
 		if len(files) < list.Limit {
-			return run.result(), nil
+			return run.result(ctx), nil
 		}
 		list.After = files[len(files)-1].Path
 	}
@@ -151,8 +156,9 @@ type grepRun struct {
 	out        GrepResult
 	files      int
 	bytes      int64
-	large      int  // files that were left out
-	long       bool // a line was longer than what is searched of it
+	written    int64 // of the answer
+	large      int   // files that were left out
+	long       bool  // a line was longer than what is searched of it
 	stopped    string
 	stoppedFor string
 }
@@ -177,12 +183,15 @@ func (r *grepRun) take(ctx context.Context, f filestore.File) (more bool, err er
 	}
 	if m.Count > 0 {
 		r.out.Matches = append(r.out.Matches, m)
+		r.written += m.written()
 	}
 	switch {
 	case spent:
 		return r.stop(f, "the pattern is costly for so much text"), nil
 	case m.Count > 0 && len(r.out.Matches) == r.limit:
 		return r.stop(f, fmt.Sprintf("%d files match", r.limit)), nil
+	case r.written > grepAnswer:
+		return r.stop(f, fmt.Sprintf("what was found has %d MiB", grepAnswer>>20)), nil
 	}
 	return true, nil
 }
@@ -192,8 +201,18 @@ func (r *grepRun) stop(at filestore.File, why string) bool {
 	return false
 }
 
+// written is how long a match is in an answer.
+func (m GrepMatch) written() int64 {
+	n := int64(len(m.File.Path)) + fileAnswer
+	for _, l := range m.Lines {
+		n += filetext.Written(l.Text) + 16
+	}
+	return n
+}
+
 // result adds what was cut.
-func (r *grepRun) result() GrepResult {
+func (r *grepRun) result(ctx context.Context) GrepResult {
+	keep(ctx, r.written)
 	if r.stopped != "" {
 		r.out.Cut = append(r.out.Cut, fmt.Sprintf("the search ended at %s because %s", r.stopped, r.stoppedFor))
 	}

@@ -58,6 +58,11 @@ func (s *Service) Search(ctx context.Context, a filestore.Access, text, path str
 	if err := s.files.CountUse(ctx, a); err != nil {
 		return Result{}, err
 	}
+	done, err := begin(ctx, searchAnswer)
+	if err != nil {
+		return Result{}, err
+	}
+	defer done()
 	r, err := s.reading(ctx, scope, path)
 	if err != nil {
 		return Result{}, err
@@ -70,6 +75,7 @@ func (s *Service) Search(ctx context.Context, a filestore.Access, text, path str
 		return Result{}, err
 	}
 	out.Cut = leftOut(limit, found)
+	var shown []filestore.File
 	for _, h := range found.Hits {
 		id, _, _ := strings.Cut(h.Document, "/")
 		f, err := s.store.FileByID(ctx, scope, id)
@@ -80,7 +86,9 @@ func (s *Service) Search(ctx context.Context, a filestore.Access, text, path str
 			return Result{}, err
 		}
 		out.Hits = append(out.Hits, show(f, h))
+		shown = append(shown, f)
 	}
+	keep(ctx, weighFiles(shown))
 	return out, ctx.Err()
 }
 
