@@ -195,7 +195,7 @@ func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) ([]T, error) 
 
 // DeleteSession removes a session and all that belongs to it.
 func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.Run, error) {
-	var live []oracle.Run
+	var live []stored
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		live = nil
 		var indexed int64
@@ -210,7 +210,7 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		if err != nil {
 			return fmt.Errorf("select live runs: %w", err)
 		}
-		if live, err = collect(rows, scanRun); err != nil {
+		if live, err = collect(rows, scanStored); err != nil {
 			return err
 		}
 		if err := (retention.Rows{Parts: sessionParts()}).EraseParts(ctx, tx, id); err != nil {
@@ -218,7 +218,10 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		}
 		return st.sessionGone(ctx, tx, owner, id, indexed)
 	})
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	return wholeRuns(live)
 }
 
 // sessionGone takes a deleted session out of the index and reports its end. Indexed is
