@@ -177,6 +177,13 @@ func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out ru
 	if err != nil {
 		return out, err
 	}
+	if out.Repeat {
+		same, again, err := st.repeated(ctx, b, out.Run.ID)
+		if again {
+			return st.begin(ctx, b, request)
+		}
+		return same, err
+	}
 	out.Ended, err = wholeRuns(ended)
 	return out, err
 }
@@ -187,36 +194,44 @@ func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out ru
 const isUsed = `SELECT 1 FROM (SELECT status FROM oracle_runs WHERE owner = $1 AND request_id = $2
 	ORDER BY created_ms DESC LIMIT 8) r WHERE ` + isLive
 
-// sameRequest looks for runs that a request id has started already.
+// began is the first run that a request id started in a session. The same id may have
+// started others elsewhere, which are not read.
+const began = `SELECT id FROM oracle_runs WHERE owner = $1 AND request_id = $2 AND session_id = $3
+	ORDER BY created_ms LIMIT 1`
+
+// sameRequest looks for runs that a request id has started already: for one of which the
+// request is a repetition, unless it says something else, and for a live one elsewhere.
 func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
-	if !b.Once {
-		live, err := exists(ctx, tx, isUsed, b.Run.Owner, b.Run.RequestID)
-		if live {
-			out.Run.RequestID = b.OtherRequestID
-		}
-		return err
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE owner = $1 AND request_id = $2`, b.Run.Owner, b.Run.RequestID)
-	if err != nil {
-		return fmt.Errorf("look for the request: %w", err)
-	}
-	earlier, err := collect(rows, scanRun)
-	if err != nil {
-		return err
-	}
-	for _, e := range earlier {
-		if e.SessionID == b.Run.SessionID {
-			if !e.Request.Same(b.Run.Request) {
-				return run.ErrReused
-			}
-			out.Run, out.Repeat = e, true
+	if b.Once {
+		id, err := scanString(tx.QueryRowContext(ctx, began, b.Run.Owner, b.Run.RequestID, b.Run.SessionID))
+		if err == nil {
+			out.Run.ID, out.Repeat = id, true
 			return nil
 		}
-		if e.Status.Live() {
-			out.Run.RequestID = b.OtherRequestID
+		if !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("look for the request: %w", err)
 		}
 	}
-	return nil
+	live, err := exists(ctx, tx, isUsed, b.Run.Owner, b.Run.RequestID)
+	if live {
+		out.Run.RequestID = b.OtherRequestID
+	}
+	return err
+}
+
+// repeated returns the run that the request of b began, if it says the same. What a run
+// was asked does not change, so it is compared when nobody waits for it.
+func (st *Store) repeated(ctx context.Context, b run.Begin, id string) (out run.Begun, again bool, err error) {
+	r, err := scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE id = $1`, id))
+	switch {
+	case errors.Is(err, oracle.ErrRunNotFound): // it was deleted meanwhile
+		return out, true, nil
+	case err != nil:
+		return out, false, err
+	case !r.Request.Same(b.Run.Request):
+		return out, false, run.ErrReused
+	}
+	return run.Begun{Run: r, Repeat: true}, false, nil
 }
 
 // nextMessage takes n numbers from the owner's session and returns the first.

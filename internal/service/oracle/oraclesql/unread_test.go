@@ -149,6 +149,47 @@ func TestWhatWaitsIsLeftUnread(t *testing.T) {
 	})
 }
 
+// Whoever uses a request id again reads no message of another conversation, and its own
+// only to compare it.
+func TestARequestIDOfManyIsLeftUnread(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, db *sqldb.DB, selected *answers) {
+		st := oraclesql.New(db)
+		const id = "once-x"
+		text := strings.Repeat("x", longText)
+		s := oracletest.NewSession(t, st)
+		first := say(t, st, s.ID, text, id)
+		oracletest.Answer(t, st, first, "ho")
+		for range 3 {
+			oracletest.Answer(t, st, say(t, st, oracletest.NewSession(t, st).ID, text, id), "ho")
+		}
+		send := func(session, text string, most int) (begun run.Begun, err error) {
+			t.Helper()
+			b := message(session, text, id, oracle.Enqueue, true)
+			if n := selected.of(t, db, func() { begun, err = st.Begin(t.Context(), b) }); n > most {
+				t.Errorf("%d bytes were read, want %d at most", n, most)
+			}
+			return begun, err
+		}
+		other, err := send(oracletest.NewSession(t, st).ID, "hi", fewBytes)
+		if err != nil || other.Repeat || other.Run.RequestID != id {
+			t.Errorf("in a session of its own: repeat %v, %q, %v", other.Repeat, other.Run.RequestID, err)
+		}
+		third, err := send(oracletest.NewSession(t, st).ID, "hi", fewBytes)
+		if err != nil || third.Repeat || third.Run.RequestID == id {
+			t.Errorf("beside a live run of that id: repeat %v, %q, %v", third.Repeat, third.Run.RequestID, err)
+		}
+		same, err := send(s.ID, text, longText+fewBytes)
+		if err != nil || !same.Repeat || same.Run.ID != first.ID || same.Run.Status != oracle.Finished ||
+			same.Run.Request.Message != text {
+			t.Errorf("again: %v %s, %v", same.Repeat, same.Run.Status, err)
+		}
+		if _, err := send(s.ID, "hi", longText+fewBytes); !errors.Is(err, run.ErrReused) {
+			t.Errorf("another message: %v", err)
+		}
+	})
+}
+
 // say stores a message that waits for those before it.
 func say(t *testing.T, st *oraclesql.Store, session, text, request string) oracle.Run {
 	t.Helper()
