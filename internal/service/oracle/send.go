@@ -19,6 +19,10 @@ const (
 	maxTools       = 256
 	// MaxTab bounds the name of a page.
 	MaxTab = 64
+	// What a message says beside its text is kept and read with its run. An empty object
+	// is three bytes and a hundred times that when it is read, hence the values.
+	maxMetadata       = 256 << 10
+	maxMetadataValues = 10_000
 )
 
 // Send is the body of POST /messages/:sessionId, checked.
@@ -96,7 +100,14 @@ func (p *problems) send(fields members, s *Send, required bool) {
 		p.add("multitask must be one of the following values: enqueue, reject, interrupt")
 	}
 	if raw, ok := take(fields, "metadata"); ok && p.isObject("metadata", raw) {
-		_ = json.Unmarshal(raw, &q.Metadata)
+		switch {
+		case len(raw) > maxMetadata:
+			p.add("metadata must be shorter than or equal to %d bytes", maxMetadata)
+		case values(raw) > maxMetadataValues:
+			p.add("metadata must contain no more than %d values", maxMetadataValues)
+		default:
+			_ = json.Unmarshal(raw, &q.Metadata)
+		}
 	}
 	p.invocations(fields, q)
 	for i, raw := range p.array(fields, "tools", maxTools) {
@@ -192,6 +203,24 @@ func (p *problems) boolean(fields members, name string, into *bool) {
 	if raw, ok := take(fields, name); ok && json.Unmarshal(raw, into) != nil {
 		p.add("%s must be a boolean value", name)
 	}
+}
+
+// values counts the objects, lists, members and elements of valid JSON, about.
+func values(raw []byte) (n int) {
+	text, escaped := false, false
+	for _, b := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case text:
+			escaped, text = b == '\\', b != '"'
+		case b == '"':
+			text = true
+		case b == '{', b == '[', b == ',':
+			n++
+		}
+	}
+	return n
 }
 
 func (p *problems) isObject(path string, raw json.RawMessage) bool {

@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -47,5 +48,22 @@ func TestWhatIsDocumentedIsRead(t *testing.T) {
 		len(q.Attachments) != 1 ||
 		q.Attachments[0].File == nil || q.Attachments[0].CID == "" || q.Metadata["a"] != true || q.Invocations["a"] != "b" {
 		t.Errorf("lost on the way: %+v", q)
+	}
+}
+
+// What stands beside a message is bounded in bytes, and in values, which take far more.
+func TestMetadataIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ metadata, want string }{
+		{`{"a":"` + strings.Repeat("x", 200_000) + `"}`, ""},
+		{`{"a":[` + strings.Repeat("1,", 9_000) + `1]}`, ""},
+		{`{"a":"` + strings.Repeat(`\",{[`, 50_000) + `"}`, ""},
+		{`{"a":"` + strings.Repeat("x", 300_000) + `"}`, "metadata must be shorter than or equal to 262144 bytes"},
+		{`{"a":[` + strings.Repeat("{},", 9_000) + `1]}`, "metadata must contain no more than 10000 values"},
+	} {
+		_, wrong := oracle.ParseSend([]byte(`{"message":"hi","metadata":` + c.metadata + `}`))
+		if got := strings.Join(wrong, "; "); got != c.want {
+			t.Errorf("%.20s: %q, want %q", c.metadata, got, c.want)
+		}
 	}
 }

@@ -63,8 +63,8 @@ type Store interface {
 	// Asked returns what the turn of a message asked for. It fails with
 	// ErrSessionNotFound or ErrMessageNotFound.
 	Asked(ctx context.Context, owner, sessionID, messageID string) (Asked, error)
-	// Versions lists the versions of a turn, oldest first; without a root, those of
-	// all turns that have several, without their content.
+	// Versions lists the versions of a turn, oldest first, with VersionText characters of
+	// each; without a root, those of all turns that have several, without their content.
 	Versions(ctx context.Context, owner, sessionID string, root int64) ([]Version, error)
 	// Choose shows the branch of a message. It fails with ErrChoosing while a run is live.
 	Choose(ctx context.Context, owner, sessionID, messageID string) error

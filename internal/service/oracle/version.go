@@ -150,10 +150,16 @@ type Version struct {
 	Root      int64
 	Kind      VersionKind
 	Chosen    bool
-	// Content is the human message's, in lists of one turn's versions.
+	// Content is the human message's, in lists of one turn's versions: as much of it as
+	// tells it from the others. Shortened says that there is more.
 	Content   string
+	Shortened bool
 	CreatedAt time.Time
 }
+
+// VersionText is how many characters of a message are in a list of versions, behind
+// which an ellipsis stands for the rest.
+const VersionText = 2000
 
 // VersionPlace says which of several versions of its turn a message belongs to.
 type VersionPlace struct {

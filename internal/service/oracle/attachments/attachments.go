@@ -32,6 +32,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
@@ -74,7 +75,12 @@ type Documents func(ctx context.Context, owner string, data []byte, limit int) (
 type Fetcher struct {
 	cfg    Config
 	client *http.Client
+	// files are of each owner: one is held whole from its first byte until it was read.
+	files *ratelimit.Slots
 }
+
+// filesEach is how many files of one owner are read at a time; more wait, unloaded.
+const filesEach = 2
 
 var _ turn.Attachments = (*Fetcher)(nil)
 
@@ -88,7 +94,7 @@ func New(cfg Config) *Fetcher {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Fetcher{
-		cfg:    cfg,
+		cfg: cfg, files: ratelimit.NewSlots(filesEach),
 		client: outbound.Client(outbound.Config{AllowPrivate: cfg.AllowPrivate, MaxRedirects: 5, Timeout: cfg.Timeout}),
 	}
 }
@@ -117,22 +123,9 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 	for i := range out {
 		a := &out[i]
 		a.Text, a.Note = "", ""
-		var (
-			data []byte
-			err  error
-		)
-		if limit := min(f.cfg.MaxFile, left); a.CID != "" {
-			data, err = f.stored(ctx, q, a, limit)
-		} else {
-			data, err = f.read(ctx, matrix, matrixErr, q, a, limit)
-		}
-		if err != nil {
-			a.Note = f.note(err)
-			continue
-		}
-		left -= int64(len(data))
-		a.Size = int64(len(data))
-		image, err := f.digest(ctx, q.Owner, a, data)
+		image, err := f.one(ctx, q, a, &left, func(limit int64) ([]byte, error) {
+			return f.read(ctx, matrix, matrixErr, q, a, limit)
+		})
 		if err != nil {
 			a.Note = f.note(err)
 		}
@@ -141,6 +134,30 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 		}
 	}
 	return out, images
+}
+
+// one reads a file when it is its turn, and makes text or a picture of it. Left is what
+// all files of the message may still have.
+func (f *Fetcher) one(ctx context.Context, q turn.AttachmentQuery, a *oracle.Attachment, left *int64,
+	elsewhere func(limit int64) ([]byte, error),
+) (*plugin.Image, error) {
+	leave, err := f.files.Take(ctx, q.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var data []byte
+	if limit := min(f.cfg.MaxFile, *left); a.CID != "" {
+		data, err = f.stored(ctx, q, a, limit)
+	} else {
+		data, err = elsewhere(limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	*left -= int64(len(data))
+	a.Size = int64(len(data))
+	return f.digest(ctx, q.Owner, a, data)
 }
 
 // stored reads a file of the user's own store.
@@ -294,10 +311,15 @@ func (f *Fetcher) read(ctx context.Context, m *mautrix.Client, matrixErr error, 
 		return nil, f.explain(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if err != nil {
+	if resp.ContentLength > limit {
+		return nil, problem("it is too large")
+	}
+	var body bytes.Buffer
+	body.Grow(int(max(resp.ContentLength, 0)) + bytes.MinRead)
+	if _, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1)); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
+	data := body.Bytes()
 	if int64(len(data)) > limit {
 		return nil, problem("it is too large")
 	}
@@ -375,7 +397,7 @@ func (f *Fetcher) resolve(ctx context.Context, m *mautrix.Client, room,
 	return string(content.URL), nil, nil
 }
 
-// decrypt checks the hash of the ciphertext, then decrypts.
+// decrypt checks the hash of the ciphertext, then decrypts it where it is.
 func decrypt(file *oracle.EncryptedFile, data []byte) ([]byte, error) {
 	e := attachment.EncryptedFile{
 		Version: file.Version, InitVector: file.IV, Hashes: attachment.EncryptedFileHashes{SHA256: file.Hashes["sha256"]},
@@ -387,11 +409,10 @@ func decrypt(file *oracle.EncryptedFile, data []byte) ([]byte, error) {
 	if err := e.PrepareForDecryption(); err != nil {
 		return nil, problem("its encryption is not understood")
 	}
-	plain := bytes.Clone(data)
-	if err := e.DecryptInPlace(plain); err != nil {
+	if err := e.DecryptInPlace(data); err != nil {
 		return nil, problem("it was changed on its way: the hash does not match")
 	}
-	return plain, nil
+	return data, nil
 }
 
 // digest makes text or a picture of a file.

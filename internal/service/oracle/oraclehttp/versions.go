@@ -26,8 +26,10 @@ type VersionBody struct {
 	MessageID string             `json:"messageId"`
 	Kind      oracle.VersionKind `json:"kind"`
 	Chosen    bool               `json:"chosen"`
-	Content   string             `json:"content"`
-	CreatedAt string             `json:"createdAt"`
+	// Content is the first 2,000 characters of the message; with shortened there are more.
+	Content   string `json:"content"`
+	Shortened bool   `json:"shortened,omitempty"`
+	CreatedAt string `json:"createdAt"`
 }
 
 // VersionList is the versions of one turn, oldest first.
@@ -132,6 +134,11 @@ func (a *api) listVersions(w http.ResponseWriter, r *http.Request, who identity.
 }
 
 func (a *api) writeVersions(w http.ResponseWriter, r *http.Request, owner string) error {
+	leave, err := a.readings.Take(r.Context(), owner)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	list, err := a.deps.Service.Versions(r.Context(), owner, r.PathValue("sessionId"), r.PathValue("messageId"))
 	if err != nil {
 		return err
@@ -139,7 +146,8 @@ func (a *api) writeVersions(w http.ResponseWriter, r *http.Request, owner string
 	body := VersionList{Versions: make([]VersionBody, 0, len(list))}
 	for _, v := range list {
 		body.Versions = append(body.Versions, VersionBody{
-			MessageID: v.MessageID, Kind: v.Kind, Chosen: v.Chosen, Content: v.Content, CreatedAt: oracle.Timestamp(v.CreatedAt),
+			MessageID: v.MessageID, Kind: v.Kind, Chosen: v.Chosen, Content: v.Content, Shortened: v.Shortened,
+			CreatedAt: oracle.Timestamp(v.CreatedAt),
 		})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)

@@ -49,7 +49,11 @@ func readByCID(ctx context.Context, client *http.Client, token, cid string, limi
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusPartialContent:
-		return io.ReadAll(io.LimitReader(resp.Body, limit))
+		out := make([]byte, min(limit, max(resp.ContentLength, 0))) // the response is whole
+		if _, err := io.ReadFull(resp.Body, out); err != nil {
+			return nil, fmt.Errorf("read file: %w", err)
+		}
+		return out, nil
 	case http.StatusRequestedRangeNotSatisfiable: // an empty file has no first byte
 		return nil, nil
 	}

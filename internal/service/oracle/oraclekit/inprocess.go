@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,10 +55,20 @@ type buffer struct {
 // Header returns the headers.
 func (b *buffer) Header() http.Header { return b.header }
 
-// WriteHeader keeps the first status.
+// WriteHeader keeps the first status, and makes room for as much as is to come: a buffer
+// that grows has twice that at its end, and more while it does.
 func (b *buffer) WriteHeader(status int) {
-	b.status = cmp.Or(b.status, status)
+	if b.status != 0 {
+		return
+	}
+	b.status = status
+	if n, err := strconv.Atoi(b.header.Get("Content-Length")); err == nil && n > 0 && n <= maxRoom {
+		b.body = *bytes.NewBuffer(make([]byte, 0, n))
+	}
 }
+
+// maxRoom bounds the room that is made before anything is there.
+const maxRoom = 64 << 20
 
 // Write keeps the body.
 func (b *buffer) Write(p []byte) (int, error) {

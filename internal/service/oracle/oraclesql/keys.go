@@ -7,6 +7,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql/pluginsql"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql/usagesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -49,11 +50,11 @@ func (st *Store) Sweep(ctx context.Context, limit int) (more bool, err error) {
 		{"keys", `DELETE FROM oracle_plugin_keys WHERE expires_ms > 0 AND expires_ms <= $1 AND (plugin, key) IN (
 			SELECT plugin, key FROM oracle_plugin_keys WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`, sqldb.MS(now)},
 		{"model usage", `DELETE FROM oracle_model_usage WHERE (day, owner, model, source) IN (
-			SELECT day, owner, model, source FROM oracle_model_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - modelUsageDays},
+			SELECT day, owner, model, source FROM oracle_model_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - usagesql.Days},
 		{"usage of days", `DELETE FROM oracle_day_usage WHERE (day, model, source) IN (
-			SELECT day, model, source FROM oracle_day_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - modelUsageDays},
+			SELECT day, model, source FROM oracle_day_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - usagesql.Days},
 		{"usage of months", `DELETE FROM oracle_month_usage WHERE (month, owner) IN (
-			SELECT month, owner FROM oracle_month_usage WHERE month < $1 ORDER BY month LIMIT $2)`, oracle.DayOf(now) - modelUsageDays},
+			SELECT month, owner FROM oracle_month_usage WHERE month < $1 ORDER BY month LIMIT $2)`, oracle.DayOf(now) - usagesql.Days},
 		{"usage", `DELETE FROM oracle_usage WHERE (sponsor, day) IN (
 			SELECT sponsor, day FROM oracle_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - usageDays},
 	} {

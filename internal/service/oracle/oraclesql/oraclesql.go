@@ -21,6 +21,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/coldstore"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql/usagesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -32,6 +33,8 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "oracle", 
 
 // Store is the oracle's storage on a database.
 type Store struct {
+	usagesql.Sums
+
 	db     *sqldb.DB
 	outbox Outbox
 	warm   coldstore.Warm
@@ -43,12 +46,14 @@ var (
 )
 
 // New makes a Store. The database must have been migrated.
-func New(db *sqldb.DB) *Store { return &Store{db: db, warm: coldstore.Warm{DB: db}} }
+func New(db *sqldb.DB) *Store {
+	return &Store{Sums: usagesql.New(db), db: db, warm: coldstore.Warm{DB: db}}
+}
 
 // WithCold returns the store with somebody who brings back sessions that are cold; nil
 // brings none.
 func (st *Store) WithCold(t coldstore.Thawer) *Store {
-	return &Store{db: st.db, outbox: st.outbox, warm: coldstore.Warm{DB: st.db, Thawer: t}}
+	return &Store{Sums: st.Sums, db: st.db, outbox: st.outbox, warm: coldstore.Warm{DB: st.db, Thawer: t}}
 }
 
 // scanner is a *sql.Row or *sql.Rows.
@@ -190,7 +195,7 @@ func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) ([]T, error) 
 
 // DeleteSession removes a session and all that belongs to it.
 func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.Run, error) {
-	var live []oracle.Run
+	var live []stored
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		live = nil
 		var indexed int64
@@ -205,7 +210,7 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		if err != nil {
 			return fmt.Errorf("select live runs: %w", err)
 		}
-		if live, err = collect(rows, scanRun); err != nil {
+		if live, err = collect(rows, scanStored); err != nil {
 			return err
 		}
 		if err := (retention.Rows{Parts: sessionParts()}).EraseParts(ctx, tx, id); err != nil {
@@ -213,7 +218,10 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		}
 		return st.sessionGone(ctx, tx, owner, id, indexed)
 	})
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	return wholeRuns(live)
 }
 
 // sessionGone takes a deleted session out of the index and reports its end. Indexed is

@@ -15,7 +15,9 @@ type Outbox interface {
 }
 
 // WithOutbox returns the store with somebody who hears of sessions and runs.
-func (st *Store) WithOutbox(o Outbox) *Store { return &Store{db: st.db, outbox: o, warm: st.warm} }
+func (st *Store) WithOutbox(o Outbox) *Store {
+	return &Store{Sums: st.Sums, db: st.db, outbox: o, warm: st.warm}
+}
 
 // The names of what is reported. They are a contract with those who listen.
 const (

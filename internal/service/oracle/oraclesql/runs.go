@@ -25,20 +25,57 @@ const (
 	stopped = `(pauses > 0 AND pause_epoch = epoch AND abort_ms > 0)`
 )
 
-const runColumns = `id, session_id, owner, request_id, message_id, turn, status, epoch, attempt, next_seq, abort_ms,
-	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms, began_by, pause_epoch, pauses, narrow`
+const (
+	runColumns  = runHead + `, request, checkpoint, ` + runTail
+	bareColumns = runHead + `, '', '', ` + runTail // without what may be large
+
+	runHead = `id, session_id, owner, request_id, message_id, turn, status, epoch, attempt, next_seq, abort_ms`
+	runTail = `error_kind, model, usage, steps, created_ms, ended_ms, began_by, pause_epoch, pauses, narrow`
+)
 
 func scanRun(row scanner) (oracle.Run, error) {
+	s, err := scanStored(row)
+	if err != nil {
+		return s.Run, err
+	}
+	return s.whole()
+}
+
+// stored is a run whose request is as it was stored. To decode one of a megabyte takes
+// longer than a transaction may.
+type stored struct {
+	oracle.Run
+
+	request string
+}
+
+func (s stored) whole() (oracle.Run, error) {
+	err := decode(s.request, &s.Request)
+	return s.Run, err
+}
+
+func wholeRuns(list []stored) (runs []oracle.Run, err error) {
+	for _, s := range list {
+		r, err := s.whole()
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+func scanStored(row scanner) (stored, error) {
 	var (
-		r                          oracle.Run
-		status                     string
-		request, checkpoint, usage string
-		abort, created, ended      int64
-		pauseEpoch, narrow         int64
+		r                     stored
+		status                string
+		checkpoint, usage     string
+		abort, created, ended int64
+		pauseEpoch, narrow    int64
 	)
 	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt,
 		&r.NextSeq, &abort,
-		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy,
+		&r.request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy,
 		&pauseEpoch, &r.Pauses, &narrow)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, oracle.ErrRunNotFound
@@ -54,9 +91,6 @@ func scanRun(row scanner) (oracle.Run, error) {
 	}
 	if checkpoint != "" {
 		r.Checkpoint = json.RawMessage(checkpoint)
-	}
-	if err := decode(request, &r.Request); err != nil {
-		return r, err
 	}
 	return r, decode(usage, &r.Usage)
 }
@@ -79,8 +113,9 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 }
 
 func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out run.Begun, err error) {
+	var ended []stored
 	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		out = run.Begun{Run: b.Run}
+		out, ended = run.Begun{Run: b.Run}, nil
 		r := &out.Run
 		if !b.Minted {
 			if err := sameRequest(ctx, tx, b, &out); err != nil || out.Repeat {
@@ -98,7 +133,7 @@ func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out ru
 		}
 		out.Session, r.Status = session, oracle.Running
 		if live > 0 {
-			if err := st.makeRoom(ctx, tx, b, &out); err != nil {
+			if ended, err = st.makeRoom(ctx, tx, b, int(live), &out); err != nil {
 				return err
 			}
 		}
@@ -139,6 +174,17 @@ func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out ru
 		}
 		return st.mark(ctx, tx, b.Marks)
 	})
+	if err != nil {
+		return out, err
+	}
+	if out.Repeat {
+		same, again, err := st.repeated(ctx, b, out.Run.ID)
+		if again {
+			return st.begin(ctx, b, request)
+		}
+		return same, err
+	}
+	out.Ended, err = wholeRuns(ended)
 	return out, err
 }
 
@@ -148,36 +194,44 @@ func (st *Store) begin(ctx context.Context, b run.Begin, request []byte) (out ru
 const isUsed = `SELECT 1 FROM (SELECT status FROM oracle_runs WHERE owner = $1 AND request_id = $2
 	ORDER BY created_ms DESC LIMIT 8) r WHERE ` + isLive
 
-// sameRequest looks for runs that a request id has started already.
+// began is the first run that a request id started in a session. The same id may have
+// started others elsewhere, which are not read.
+const began = `SELECT id FROM oracle_runs WHERE owner = $1 AND request_id = $2 AND session_id = $3
+	ORDER BY created_ms LIMIT 1`
+
+// sameRequest looks for runs that a request id has started already: for one of which the
+// request is a repetition, unless it says something else, and for a live one elsewhere.
 func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
-	if !b.Once {
-		live, err := exists(ctx, tx, isUsed, b.Run.Owner, b.Run.RequestID)
-		if live {
-			out.Run.RequestID = b.OtherRequestID
-		}
-		return err
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE owner = $1 AND request_id = $2`, b.Run.Owner, b.Run.RequestID)
-	if err != nil {
-		return fmt.Errorf("look for the request: %w", err)
-	}
-	earlier, err := collect(rows, scanRun)
-	if err != nil {
-		return err
-	}
-	for _, e := range earlier {
-		if e.SessionID == b.Run.SessionID {
-			if !e.Request.Same(b.Run.Request) {
-				return run.ErrReused
-			}
-			out.Run, out.Repeat = e, true
+	if b.Once {
+		id, err := scanString(tx.QueryRowContext(ctx, began, b.Run.Owner, b.Run.RequestID, b.Run.SessionID))
+		if err == nil {
+			out.Run.ID, out.Repeat = id, true
 			return nil
 		}
-		if e.Status.Live() {
-			out.Run.RequestID = b.OtherRequestID
+		if !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("look for the request: %w", err)
 		}
 	}
-	return nil
+	live, err := exists(ctx, tx, isUsed, b.Run.Owner, b.Run.RequestID)
+	if live {
+		out.Run.RequestID = b.OtherRequestID
+	}
+	return err
+}
+
+// repeated returns the run that the request of b began, if it says the same. What a run
+// was asked does not change, so it is compared when nobody waits for it.
+func (st *Store) repeated(ctx context.Context, b run.Begin, id string) (out run.Begun, again bool, err error) {
+	r, err := scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE id = $1`, id))
+	switch {
+	case errors.Is(err, oracle.ErrRunNotFound): // it was deleted meanwhile
+		return out, true, nil
+	case err != nil:
+		return out, false, err
+	case !r.Request.Same(b.Run.Request):
+		return out, false, run.ErrReused
+	}
+	return run.Begun{Run: r, Repeat: true}, false, nil
 }
 
 // nextMessage takes n numbers from the owner's session and returns the first.
@@ -224,38 +278,38 @@ func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string,
 	return s, seq - 1, live, err
 }
 
-// makeRoom decides what the new run does to the live ones of its session.
-func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
-	rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND `+isLive, b.Run.SessionID)
-	if err != nil {
-		return fmt.Errorf("select live runs: %w", err)
-	}
-	live, err := collect(rows, scanRun)
-	if err != nil {
-		return err
-	}
+// makeRoom decides what the new run does to the live ones of its session, of which there
+// are so many, and returns those that it ended. Refusals read none of them: whoever is
+// refused asks again.
+func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, many int,
+	out *run.Begun,
+) (ended []stored, err error) {
 	if b.Multitask == oracle.Reject {
-		return run.ErrBusy
+		return nil, run.ErrBusy
 	}
 	// A version does not wait behind what it takes the place of.
 	if b.Multitask == oracle.Enqueue && b.Run.Request.Version != nil {
 		b.Multitask = oracle.Interrupt
 	}
+	if b.Multitask == oracle.Enqueue && many > b.MaxQueue {
+		return nil, run.ErrQueueFull
+	}
+	live, err := bareRuns(ctx, tx, `session_id = $1`, b.Run.SessionID)
+	if err != nil {
+		return nil, err
+	}
 	if b.Multitask == oracle.Enqueue {
-		if len(live) > b.MaxQueue {
-			return run.ErrQueueFull
-		}
 		out.Run.Status = oracle.Queued
 		// A run that rests would keep the message waiting for a person who has
 		// just said something else.
-		live = slices.DeleteFunc(live, func(l oracle.Run) bool { return !l.Paused })
+		live = slices.DeleteFunc(live, func(l stored) bool { return !l.Paused })
 	}
 	for _, l := range live {
 		if l.Status == oracle.Queued {
-			if err := st.endQueued(ctx, tx, l, b.Run.CreatedAt); err != nil {
-				return err
+			if err := st.endQueued(ctx, tx, &l, b.Run.CreatedAt); err != nil {
+				return nil, err
 			}
-			out.Ended = append(out.Ended, l)
+			ended = append(ended, l)
 			continue
 		}
 		out.Run.Status = oracle.Queued
@@ -264,22 +318,32 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 			out.Woken = append(out.Woken, l.ID)
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE oracle_runs SET abort_ms = $1 WHERE id = $2 AND abort_ms = 0`, sqldb.MS(b.Run.CreatedAt), l.ID); err != nil {
-			return fmt.Errorf("ask run to stop: %w", err)
+			return nil, fmt.Errorf("ask run to stop: %w", err)
 		}
 	}
-	return nil
+	return ended, nil
 }
 
-// endQueued ends a run that never began.
-func (st *Store) endQueued(ctx context.Context, tx sqldb.Querier, r oracle.Run, at time.Time) error {
+// bareRuns returns live runs without their requests and checkpoints.
+func bareRuns(ctx context.Context, tx sqldb.Querier, where string, args ...any) ([]stored, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT `+bareColumns+` FROM oracle_runs WHERE `+where+` AND `+isLive, args...)
+	if err != nil {
+		return nil, fmt.Errorf("select live runs: %w", err)
+	}
+	return collect(rows, scanStored)
+}
+
+// endQueued ends a run that never began. Its request, for those who are told of the end,
+// is read once: the run does not end again.
+func (st *Store) endQueued(ctx context.Context, tx sqldb.Querier, r *stored, at time.Time) error {
 	f, err := oracle.NewFrame(oracle.FrameDone, oracle.DoneFrame{RunID: r.ID, Status: oracle.Aborted, Aborted: true})
 	if err != nil {
 		return err
 	}
 	f.Seq = r.NextSeq
-	_, err = tx.ExecContext(ctx, `UPDATE oracle_runs SET status = 'aborted', abort_ms = $1, ended_ms = $1, next_seq = $2
-		WHERE id = $3 AND status = 'queued'`, sqldb.MS(at), r.NextSeq+1, r.ID)
-	if err != nil {
+	r.request, err = scanString(tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = 'aborted', abort_ms = $1, ended_ms = $1, next_seq = $2
+		WHERE id = $3 AND status = 'queued' RETURNING request`, sqldb.MS(at), r.NextSeq+1, r.ID))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("end queued run: %w", err)
 	}
 	if err := insertFrames(ctx, tx, r.ID, []oracle.Frame{f}); err != nil {
@@ -460,31 +524,33 @@ func alreadyFinished(ctx context.Context, tx sqldb.Querier, e run.Ending, next i
 	return run.ErrLost
 }
 
-// Abort marks the live runs of the owner's session, or one of them.
+// Abort marks the live runs of the owner's session, or one of them. Those that were asked
+// to stop before come without their requests.
 func (st *Store) Abort(ctx context.Context, owner, sessionID, only string) ([]oracle.Run, error) {
-	var live []oracle.Run
+	var live []stored
 	at := time.Now()
-	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND owner = $2 AND ($3 = '' OR id = $3) AND `+isLive, sessionID, owner, only)
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
+		live, err = bareRuns(ctx, tx, `session_id = $1 AND owner = $2 AND ($3 = '' OR id = $3)`, sessionID, owner, only)
 		if err != nil {
-			return fmt.Errorf("select live runs: %w", err)
-		}
-		if live, err = collect(rows, scanRun); err != nil {
 			return err
 		}
-		for _, r := range live {
+		for i, r := range live {
 			if r.Status == oracle.Queued {
-				err = st.endQueued(ctx, tx, r, at)
+				err = st.endQueued(ctx, tx, &live[i], at)
 			} else {
-				_, err = tx.ExecContext(ctx, `UPDATE oracle_runs SET abort_ms = $1 WHERE id = $2 AND abort_ms = 0`, sqldb.MS(at), r.ID)
+				live[i].request, err = scanString(tx.QueryRowContext(ctx, `UPDATE oracle_runs SET abort_ms = $1
+					WHERE id = $2 AND abort_ms = 0 RETURNING request`, sqldb.MS(at), r.ID))
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return fmt.Errorf("mark run: %w", err)
 			}
 		}
 		return nil
 	})
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	return wholeRuns(live)
 }
 
 // Run returns a run of the owner.

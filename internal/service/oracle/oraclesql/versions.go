@@ -83,7 +83,7 @@ func (st *Store) versions(ctx context.Context, owner, sessionID string, root int
 	which, args := `b.root IN (SELECT o.root FROM oracle_turns o WHERE o.session_id = $1 AND o.root <> o.turn)`, []any{sessionID, owner}
 	content := `''`
 	if root > 0 {
-		which, args, content = `b.root = $3`, append(args, root), `m.content`
+		which, args, content = `b.root = $3`, append(args, root), versionText
 	}
 	rows, err := st.db.Read().QueryContext(ctx, `SELECT m.id, b.turn, b.root, b.kind, b.chosen, `+content+`, m.created_ms
 		FROM oracle_turns b JOIN oracle_messages m ON m.session_id = b.session_id AND m.turn = b.turn AND m.seq = b.turn
@@ -95,13 +95,16 @@ func (st *Store) versions(ctx context.Context, owner, sessionID string, root int
 	if err != nil || len(list) > 0 || root == 0 {
 		return list, err
 	}
-	rows, err = st.db.Read().QueryContext(ctx, `SELECT m.id, m.turn, m.turn, '`+string(oracle.Original)+`', 1, m.content, m.created_ms`+
+	rows, err = st.db.Read().QueryContext(ctx, `SELECT m.id, m.turn, m.turn, '`+string(oracle.Original)+`', 1, `+versionText+`, m.created_ms`+
 		ofOwner+` AND m.turn = $3 AND m.seq = $3`, args...) // the only one
 	if err != nil {
 		return nil, fmt.Errorf("select version: %w", err)
 	}
 	return collect(rows, scanVersion)
 }
+
+// versionText selects a character more than is shown, which tells that there are more.
+var versionText = fmt.Sprintf(`substr(m.content, 1, %d)`, oracle.VersionText+1)
 
 func scanVersion(row scanner) (oracle.Version, error) {
 	var (
@@ -112,6 +115,9 @@ func scanVersion(row scanner) (oracle.Version, error) {
 	)
 	if err := row.Scan(&v.MessageID, &v.Turn, &v.Root, &kind, &chosen, &v.Content, &created); err != nil {
 		return v, fmt.Errorf("read version: %w", err)
+	}
+	if text := []rune(v.Content); len(text) > oracle.VersionText {
+		v.Content, v.Shortened = string(text[:oracle.VersionText])+"…", true
 	}
 	v.Kind, v.Chosen, v.CreatedAt = oracle.VersionKind(kind), chosen != 0, sqldb.Time(created)
 	return v, nil

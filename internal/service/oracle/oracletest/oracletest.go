@@ -59,6 +59,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("answers at once", func(t *testing.T) { t.Parallel(); testAnswersAtOnce(t, open(t)) })
 	t.Run("narrow runs", func(t *testing.T) { t.Parallel(); testNarrow(t, open(t)) })
 	t.Run("versions", func(t *testing.T) { t.Parallel(); testVersions(t, open(t)) })
+	t.Run("long versions", func(t *testing.T) { t.Parallel(); testLongVersions(t, open(t)) })
 	t.Run("every branch", func(t *testing.T) { t.Parallel(); testEveryBranch(t, open(t)) })
 	t.Run("feedback", func(t *testing.T) { t.Parallel(); testFeedback(t, open(t)) })
 	t.Run("usage", func(t *testing.T) { t.Parallel(); testUsage(t, open(t)) })

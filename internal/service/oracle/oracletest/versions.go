@@ -3,6 +3,7 @@ package oracletest
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,32 @@ func testVersionLists(t *testing.T, st Store, session, a, b, c, edited string) {
 	}
 	if list, err := st.Turn(ctx, Owner, session, 5); err != nil || len(list) != 2 || list[0].ID != c {
 		t.Errorf("a turn that is not shown: %+v %v", list, err)
+	}
+}
+
+// testLongVersions: a list has the beginning of each version, whoever asks that often.
+func testLongVersions(t *testing.T, st Store) {
+	s := NewSession(t, st)
+	long := strings.Repeat("\u2028", 300_000)
+	for i, c := range []struct {
+		text, want string
+	}{
+		{long, long[:3*oracle.VersionText] + "…"},
+		{long[:3*oracle.VersionText], long[:3*oracle.VersionText]},
+		{long[:3*oracle.VersionText] + "x", long[:3*oracle.VersionText] + "…"},
+	} {
+		if i == 0 {
+			Answer(t, st, Say(t, st, s.ID, c.text, oracle.Interrupt).Run, "ho")
+		} else {
+			askAnew(t, st, s.ID, oracle.LastTurn, c.text, oracle.Edited)
+		}
+		list, err := st.Versions(t.Context(), Owner, s.ID, 1)
+		if err != nil || len(list) != i+1 {
+			t.Fatalf("%d versions: %v", len(list), err)
+		}
+		if got := list[i]; got.Content != c.want || got.Shortened != (c.want != c.text) {
+			t.Errorf("%d of %d bytes are shown, shortened: %v", len(got.Content), len(c.text), got.Shortened)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package talksearch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -53,6 +52,11 @@ func (s *Service) Search(ctx context.Context, owner, text string, limit, offset 
 		return Result{}, fault.New(fault.Invalid,
 			fmt.Sprintf("search must have at most %d words and %d bytes of UTF-8: leave out what is not needed", maxSearchWords, maxSearch))
 	}
+	leave, err := s.searches.Take(ctx, owner)
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
 	at, views, err := s.look(ctx, owner)
 	if err != nil && s.mend(ctx, owner, err) {
 		at, views, err = s.look(ctx, owner)
@@ -122,20 +126,11 @@ func (s *Service) look(ctx context.Context, owner string) (Stand, []*textindex.V
 	if err != nil {
 		return at, nil, err
 	}
-	b, _, err := build(owner, at, len(at.Talks))
-	if err != nil || b.Passages() == 0 {
+	view, err := s.freshView(owner, at)
+	if err != nil || view == nil {
 		return at, views, err
 	}
-	var plain bytes.Buffer
-	if _, err := b.WriteTo(&plain); err != nil {
-		return at, nil, fmt.Errorf("build index: %w", err)
-	}
-	segment, err := textindex.OpenBytes(plain.Bytes())
-	if err != nil {
-		return at, nil, err
-	}
-	fresh, err := segment.Without(nil)
-	return at, append(slices.Clip(views), fresh), err
+	return at, append(slices.Clip(views), view), nil
 }
 
 // foundTalk is a session that has every word.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -135,6 +136,10 @@ type Service struct {
 	// whose turn it is to be indexed, and to be tidied
 	indexing, tidying shelf.Turns
 
+	// searches are one of each owner at a time: what it reads and builds is held whole.
+	searches *ratelimit.Slots
+	fresh    fresh
+
 	mu    sync.Mutex
 	views map[string]viewsAt // by owner
 }
@@ -159,7 +164,7 @@ func New(d Deps) *Service {
 	s := &Service{
 		store: d.Store, sealer: d.Sealer, log: d.Log, now: d.Now,
 		shelf: shelf.Shelf{Blobs: d.Blobs, Prefix: "talks-index/", Inline: inlineSegment},
-		views: map[string]viewsAt{},
+		views: map[string]viewsAt{}, searches: ratelimit.NewSlots(1),
 	}
 	s.opened = shelf.NewOpened(s.shelf, textindex.NewCache(pageCache), maxOpened, s.dropViews)
 	if s.log == nil {

@@ -1,7 +1,12 @@
-package oraclesql
+// Package usagesql keeps what models were asked, and what it cost, in the oracle's tables.
+//
+// It promises what usage.Store promises: the sums of people, of days and of months grow
+// together or not at all.
+package usagesql
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +16,13 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 )
 
-var _ usage.Store = (*Store)(nil)
+// Sums is the usage.Store on a database.
+type Sums struct{ db *sqldb.DB }
+
+var _ usage.Store = Sums{}
+
+// New makes Sums. The database must have the oracle's tables.
+func New(db *sqldb.DB) Sums { return Sums{db: db} }
 
 // counted are the columns that are added up.
 var counted = []string{
@@ -29,7 +40,7 @@ func sums(r usage.Row) []any {
 
 // AddUsage adds sums of calls to those that are there: of people, of days and of months,
 // all or none.
-func (st *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
+func (s Sums) AddUsage(ctx context.Context, rows []usage.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -50,7 +61,7 @@ func (st *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 		u := r.Usage
 		months.add([]any{r.Day, r.Owner}, []any{r.Messages, r.Calls, u.InputTokens + u.OutputTokens, u.CostMicros})
 	}
-	return st.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
+	return s.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		for _, a := range []adding{people, days, months} {
 			if _, err := tx.ExecContext(ctx, a.text(), a.args...); err != nil {
 				return fmt.Errorf("add usage to %s: %w", a.table, err)
@@ -117,7 +128,7 @@ var dimensions = []struct {
 
 // Usage sums calls up: from the rows of people where somebody asks about them, from
 // those of days otherwise, of which there are no more when more people ask.
-func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) {
+func (s Sums) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) {
 	var columns, group []string
 	for _, d := range dimensions {
 		column := d.empty
@@ -152,31 +163,48 @@ func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) 
 	} else {
 		text += ` HAVING COUNT(*) > 0`
 	}
-	rows, err := st.db.Read().QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, maxUsageRows), args...)
+	rows, err := s.db.Read().QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, maxUsageRows), args...)
 	if err != nil {
 		return nil, fmt.Errorf("sum usage: %w", err)
 	}
-	return collect(rows, func(row scanner) (usage.Row, error) {
+	return collect(rows, func() (usage.Row, error) {
 		var r usage.Row
 		u := &r.Usage
-		err := row.Scan(&r.Day, &r.Owner, &r.Model, &r.Source, &r.Messages, &r.Calls, &r.Failed, &u.InputTokens,
+		err := rows.Scan(&r.Day, &r.Owner, &r.Model, &r.Source, &r.Messages, &r.Calls, &r.Failed, &u.InputTokens,
 			&u.CachedTokens, &u.OutputTokens, &u.ReasoningTokens, &u.CostMicros, &r.FirstMS, &r.Firsts)
 		return r, err
 	})
 }
 
 // Spenders lists who spent most in a month.
-func (st *Store) Spenders(ctx context.Context, month int64, limit int) ([]usage.Spender, error) {
-	rows, err := st.db.Read().QueryContext(ctx, `SELECT owner, messages, calls, tokens, cost_micros FROM oracle_month_usage
+func (s Sums) Spenders(ctx context.Context, month int64, limit int) ([]usage.Spender, error) {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT owner, messages, calls, tokens, cost_micros FROM oracle_month_usage
 		WHERE month = $1 ORDER BY cost_micros DESC, tokens DESC, owner LIMIT $2`, month, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list spenders: %w", err)
 	}
-	return collect(rows, func(row scanner) (s usage.Spender, err error) {
-		err = row.Scan(&s.Owner, &s.Messages, &s.Calls, &s.Tokens, &s.CostMicros)
-		return s, err
+	return collect(rows, func() (one usage.Spender, err error) {
+		err = rows.Scan(&one.Owner, &one.Messages, &one.Calls, &one.Tokens, &one.CostMicros)
+		return one, err
 	})
 }
 
-// modelUsageDays is how long sums are kept.
-const modelUsageDays = 400
+// Days is how long sums are kept.
+const Days = 400
+
+// collect reads all rows and closes them.
+func collect[T any](rows *sql.Rows, scan func() (T, error)) ([]T, error) {
+	defer func() { _ = rows.Close() }()
+	var out []T
+	for rows.Next() {
+		v, err := scan()
+		if err != nil {
+			return nil, fmt.Errorf("read row: %w", err)
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	return out, nil
+}
