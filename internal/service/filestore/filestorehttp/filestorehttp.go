@@ -115,7 +115,7 @@ func (a *api) with(h handler) httpserver.Handler {
 // takes is counted for the namespace, until the answer is sent.
 func (a *api) held(h handler) httpserver.Handler {
 	return a.with(func(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-		hold := a.deps.Holdings.Begin(access.Namespace)
+		hold := a.deps.Holdings.Begin(filetext.Holder(access))
 		defer hold.Leave()
 		return h(w, r.WithContext(hold.In(r.Context())), access)
 	})

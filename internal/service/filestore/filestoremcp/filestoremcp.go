@@ -297,7 +297,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 			serving = h.streams
 		}
 	}
-	hold := h.deps.Holdings.Begin(c.access.Namespace)
+	hold := h.deps.Holdings.Begin(filetext.Holder(c.access))
 	defer hold.Leave() // the answer has been sent by then
 	return serving(w, r.WithContext(context.WithValue(hold.In(r.Context()), callerKey{}, c)))
 }

@@ -1,5 +1,7 @@
 package filetext
 
+import "github.com/castalia-org/castalia/internal/service/filestore"
+
 // escape is how long a character is that JSON writes as its number: \u0001.
 const escape = 6
 
@@ -19,4 +21,14 @@ func Written(s string) int64 {
 		}
 	}
 	return n
+}
+
+// Holder names whose answers count together where they are bounded: those of a namespace's
+// owner, and beside them those of all whom the owner let in, so that none of these keeps the
+// owner waiting.
+func Holder(a filestore.Access) string {
+	if len(a.Chain) == 0 {
+		return a.Namespace
+	}
+	return a.Namespace + " by delegation"
 }
