@@ -82,6 +82,7 @@ type Route struct {
 	BodyMedia       []string // application/json when empty and Body is set
 	Example         any      // of the body, shown and tried; nil is made from its type
 	MaxBody         int64    // bytes; 0 is the server's default, negative is unlimited
+	MaxValues       int      // of a JSON body: members, elements, objects and lists; 0 is strictjson.MaxValues
 	Stream          bool     // never compressed, no progress limits on writes
 	Quiet, Hidden   bool     // logged at debug level only; left out of the documentation
 	Replies         []Reply

@@ -109,8 +109,8 @@ func checkPlaceholders(p Packet) error {
 		if !bytes.Contains(a, []byte("_placeholder")) {
 			continue
 		}
-		if strictjson.Crowded(a, maxPlaced) {
-			return fmt.Errorf("%w: too many values beside attachments", ErrPacket)
+		if err := strictjson.Count(a, strictjson.MaxValues); err != nil {
+			return fmt.Errorf("%w: beside attachments: %w", ErrPacket, err)
 		}
 		var v any
 		if err := json.Unmarshal(a, &v); err != nil {

@@ -32,9 +32,6 @@ const (
 	// maxArgs bounds the arguments, with the name of an event: each costs a slice
 	// header, which is twelve times the two bytes that a peer writes for it.
 	maxArgs = 64
-	// maxPlaced bounds the values of an argument that may name attachments: it is read
-	// into values, of which the smallest are thirty times what they were written as.
-	maxPlaced = 20_000
 )
 
 // ErrPacket says that a peer's bytes are no packet.
