@@ -89,6 +89,7 @@ type Route struct {
 	Security        []string           // schemes that the documentation names in place of those of Auth
 	Limiter         *ratelimit.Limiter // counts by client IP, beside the surface's own
 	Limit           LimitClass
+	Kept            bool // is served in the places that are kept when all others are taken, as operators are
 	Handler         Handler
 	// Began, when set, reports whether what the request asks for was begun by
 	// issuer under the token of that name, which may then ask although it has
