@@ -99,7 +99,7 @@ func (a *App) authenticated(surface identity.Surface) func(httpserver.Handler) h
 }
 
 func (a *App) callerLimits() identityhttp.Limits {
-	return identityhttp.Limits{Principals: a.limits.principal, Guesses: a.limits.guesses}
+	return identityhttp.Limits{Principals: a.limits.principal, Open: a.limits.open, Guesses: a.limits.guesses}
 }
 
 // DID is the service's own name, the audience of every token.

@@ -21,6 +21,8 @@ type limits struct {
 	operator, guesses *ratelimit.Limiter
 	// classes count requests of routes that need no credential.
 	classes map[httpserver.LimitClass]*ratelimit.Limiter
+	// open bounds the requests that are under way, by caller or else by address.
+	open *ratelimit.Places
 	// verify shares out the time of verification between client addresses. It is
 	// not exchanged with other nodes: it is this node's time.
 	verify *ratelimit.Gate
@@ -44,6 +46,7 @@ func newLimits(s config.Server, id config.Identity, gateways config.Networks) li
 		},
 		revocations: limit("revocations", id.RevocationTotal),
 
+		open:   ratelimit.NewPlaces(min(s.OpenRequests, max(s.OpenConnections/4, 1))),
 		verify: ratelimit.NewGate(ratelimit.GateConfig{Budget: s.VerifyBudget, Wait: s.VerifyWait}),
 	}
 }

@@ -26,7 +26,7 @@ func (a *App) newServer() (*httpserver.Server, error) {
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
 		Proxies: a.proxies(), PublicURL: a.publicURL, OperatorToken: s.OperatorToken.Reveal(),
 		LocalOperator: ownMachine(s), SignedOperator: a.signedOperator, Audit: a.recordAct, FailedAuth: a.limits.operator,
-		Limits:   a.limits.classes,
+		Limits: a.limits.classes, Open: a.limits.open,
 		CORS:     a.openCORS(),
 		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
 	})

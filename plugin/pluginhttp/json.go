@@ -13,12 +13,16 @@ import (
 )
 
 // ReadJSON reads a body that is exactly one JSON value without unknown
-// members, and with none twice. What is wrong with the body becomes a 400; what is wrong with the
-// connection, or the host's bound on the size, is returned as it is.
+// members, with none twice, and with at most strictjson.MaxValues values. What is
+// wrong with the body becomes a 400; what is wrong with the connection, or the
+// host's bound on the size, is returned as it is.
 func ReadJSON(r *http.Request, into any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
+	}
+	if err := strictjson.Count(body, strictjson.MaxValues); err != nil {
+		return badJSON(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
@@ -40,6 +44,9 @@ func badJSON(err error) error {
 	}
 	if e, ok := errors.AsType[*strictjson.DuplicateError](err); ok {
 		return plugin.Errorf(http.StatusBadRequest, "property %s must be there once", e.Name)
+	}
+	if e, ok := errors.AsType[*strictjson.CrowdError](err); ok {
+		return plugin.Errorf(http.StatusBadRequest, "The body has %s", e)
 	}
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	switch {

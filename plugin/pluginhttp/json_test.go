@@ -25,6 +25,7 @@ func TestReadJSON(t *testing.T) {
 		{`{"nome":"a"}`, "property nome should not exist"},
 		{`{"name":"b","name":"a"}`, "property name must be there once"},
 		{`{"name":"b","Name":"a"}`, "property Name must be there once"},
+		{`{"name":` + strings.Repeat(`[],`, 11_000) + `0]}`, "The body has more than 20000 values"},
 		{`{"name":"a"} {}`, "Unexpected data after the JSON value"},
 	} {
 		var in struct {

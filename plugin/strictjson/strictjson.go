@@ -8,6 +8,8 @@
 // too; in maps and in values that stay JSON they are two members, as their writer
 // meant them.
 //
+// Count bounds how many values there are, which is asked before they are decoded.
+//
 // It refuses nothing else, but where CheckNames is asked: unknown members, and one
 // member in an unusual case, are left to who decodes. It stands with the public contract because plugins read
 // bodies by the same rule, and imports nothing.

@@ -72,7 +72,7 @@ func (p *place) start(ctx context.Context, s settings, say func(string, ...any))
 	}
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "HOST=127.0.0.1", "CASTALIA_ENV=test", "LOG_LEVEL=warn", "LOG_FORMAT=json",
-		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0", "USSD_SESSION_TTL=2h",
+		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0", "MAX_REQUESTS_UNDER_WAY=0", "USSD_SESSION_TTL=2h",
 	}
 	if s.shape == "fleet" {
 		more, err := p.fleet(ctx)

@@ -70,17 +70,20 @@ func (n Node) Surface() httpserver.Surface {
 				Replies: []httpserver.Reply{{Status: 200, Body: Landing{}}, {Status: 302, Doc: "To the console."}}, Handler: n.landing,
 			},
 			{
-				Method: http.MethodGet, Pattern: "/health", Auth: httpserver.Public, Limiter: n.Limiter, Tags: tags, Quiet: true,
+				Method: http.MethodGet, Pattern: "/health", Auth: httpserver.Public, Limiter: n.Limiter, Tags: tags,
+				Quiet: true, Kept: true,
 				Summary: "Health", Doc: "Asks the database. 503 with status degraded when it does not answer within a second.",
 				Replies: []httpserver.Reply{{Status: 200, Body: Health{}}, {Status: 503, Body: Health{}}}, Handler: n.health,
 			},
 			{
-				Method: http.MethodGet, Pattern: "/ready", Auth: httpserver.Public, Tags: tags, Quiet: true,
+				Method: http.MethodGet, Pattern: "/ready", Auth: httpserver.Public, Tags: tags,
+				Quiet: true, Kept: true,
 				Summary: "Readiness", Doc: "Whether this node should get traffic: 503 while it starts, drains or misses something that it needs, also room on its disk (`storage`): then it reads and deletes, and stores nothing new. `writes` tells whether the database takes changes, by a small one of every few seconds.",
 				Replies: []httpserver.Reply{{Status: 200, Body: Readiness{}}, {Status: 503, Body: Readiness{}}}, Handler: n.ready,
 			},
 			{
-				Method: http.MethodGet, Pattern: "/ready/{part}", Auth: httpserver.Public, Tags: tags, Quiet: true,
+				Method: http.MethodGet, Pattern: "/ready/{part}", Auth: httpserver.Public, Tags: tags,
+				Quiet: true, Kept: true,
 				Summary: "Readiness of a part", Doc: "Whether this node should get requests for one of the parts that `checks` of `/ready` names, such as `query`: also a part that fails alone has its own answer.",
 				Params: []httpserver.Param{{Name: "part", In: "path", Required: true, Doc: "Its name in `checks`."}},
 				Replies: []httpserver.Reply{

@@ -3,7 +3,8 @@
 //
 // Wrap is the one way in which a surface authenticates. It never reads x-did,
 // says from which address credentials came, so that verifying them takes that
-// address's time, counts requests by principal, and ends streams and transfers when
+// address's time, counts requests by principal, those of a minute and those that are
+// under way, and ends streams and transfers when
 // their token is withdrawn: what was not whole by then is not taken. A token that has
 // expired is taken where its route knows that the token began what it asks for
 // (httpserver.Route.Began).
@@ -15,6 +16,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -33,6 +35,8 @@ const (
 type Limits struct {
 	// Principals counts requests by authenticated caller.
 	Principals *ratelimit.Limiter
+	// Open bounds the requests of one caller that are under way, answers that go on too.
+	Open *ratelimit.Places
 	// Guesses counts wrong secrets of other kinds than tokens by client address.
 	Guesses *ratelimit.Limiter
 }
@@ -142,6 +146,11 @@ func (a *Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver
 		return err
 	}
 	defer end()
+	key := ratelimit.KeyOf(a.RateKey)
+	if !a.Limits.Open.Enter(key) {
+		return ratelimit.Refusal(time.Second)
+	}
+	defer a.Limits.Open.Leave(key)
 	return endedOr(r, next(w, r))
 }
 

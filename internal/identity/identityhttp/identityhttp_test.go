@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -225,6 +226,53 @@ func TestRequestsAreLimitedByPrincipal(t *testing.T) {
 	bob := identitytest.Invocation(t, identitytest.Bob, s.DID())
 	if w := get(server, "/oracle", "Authorization", "Bearer "+bob, "X-Auth-Type", "ucan"); w.Code != http.StatusOK {
 		t.Errorf("somebody else: %d", w.Code)
+	}
+}
+
+// TestRequestsUnderWayAreLimitedByPrincipal opens streams with fresh tokens, on as many
+// connections.
+func TestRequestsUnderWayAreLimitedByPrincipal(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	server := httptest.NewServer(serve(t, s, identityhttp.Limits{Open: ratelimit.NewPlaces(3)}))
+	t.Cleanup(server.Close)
+	nonce := 0
+	open := func(who identitytest.Actor) (status int, end func()) {
+		t.Helper()
+		nonce++
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/oracle/stream", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+identitytest.Invocation(t, who, s.DID(), identitytest.Nonce(strconv.Itoa(nonce))))
+		r.Header.Set("X-Auth-Type", "ucan")
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		return answer.StatusCode, cancel
+	}
+	var last func()
+	for i, want := range []int{200, 200, 200, 429, 429} {
+		status, end := open(alice)
+		if status != want {
+			t.Errorf("stream %d: %d, want %d", i+1, status, want)
+		}
+		if status == http.StatusOK {
+			last = end
+		}
+	}
+	if status, _ := open(identitytest.Bob); status != http.StatusOK {
+		t.Errorf("somebody else: %d", status)
+	}
+	last()
+	for status := 0; status != http.StatusOK; { // when the server has heard of it
+		if status, _ = open(alice); status != http.StatusOK && status != http.StatusTooManyRequests {
+			t.Fatalf("after one ended: %d", status)
+		}
 	}
 }
 

@@ -76,6 +76,7 @@ type Server struct {
 	DrainDelay        time.Duration `env:"DRAIN_DELAY" default:"0s" doc:"How long a stopping node stays reachable after it says that it is not ready, so that proxies notice."`
 	DrainLimit        time.Duration `env:"DRAIN_LIMIT" default:"20s" doc:"How long a stopping node waits for requests under way."`
 	OpenConnections   int           `env:"MAX_CONNECTIONS" default:"20000" min:"16" doc:"Connections open at once; the idlest are closed beyond it."`
+	OpenRequests      int           `env:"MAX_REQUESTS_UNDER_WAY" default:"1000" min:"0" doc:"Requests of one principal that a node works on or answers at a time, open streams too, and of one client address for public files and pages; those beyond are answered with 429. At most a quarter of MAX_CONNECTIONS; 0 switches the limit off."`
 	ClockOffset       int           `env:"TEST_CLOCK_OFFSET_SECONDS" default:"0" min:"-86400" max:"86400" doc:"Makes this node's clock wrong by so many seconds, for tests of faults; refused unless CASTALIA_ENV is test."`
 	Profiling         bool          `env:"PROFILING_ENABLED" default:"false" doc:"Whether operators may take profiles of the running program at /debug/profile/…."`
 	AuthExcludedRoute []string      `env:"AUTH_EXCLUDED_ROUTES" doc:"Oracle routes served without credentials, as 'METHOD /path'."`

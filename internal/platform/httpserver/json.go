@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver/badjson"
 	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
@@ -27,8 +29,8 @@ const (
 	AnyMedia
 )
 
-// ReadJSON decodes the request body into v. The body is limited by the route.
-// What is wrong with it comes back as a fault that may be shown: malformed,
+// ReadJSON decodes the request body into v. The body is limited by the route, in bytes
+// and in values. What is wrong with it comes back as a fault that may be shown: malformed,
 // mistyped (with the member's name), unknown member, a member twice, trailing data,
 // too large, not JSON by its Content-Type.
 func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOption) error {
@@ -41,7 +43,10 @@ func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOpti
 	}
 	body, err := readAll(r)
 	if err != nil {
-		return jsonFault(err)
+		return badjson.Fault(err)
+	}
+	if err := strictjson.Count(body, MaxValues(r.Context())); err != nil {
+		return badjson.Fault(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if opt&Strict != 0 {
@@ -51,7 +56,7 @@ func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOpti
 		if errors.Is(err, io.EOF) && opt&AllowEmpty != 0 {
 			return nil
 		}
-		return jsonFault(err)
+		return badjson.Fault(err)
 	}
 	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
 		return fault.New(fault.Invalid, "Unexpected data after the JSON value")
@@ -61,9 +66,17 @@ func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOpti
 		check = strictjson.CheckNames
 	}
 	if err := check(body, v); err != nil {
-		return jsonFault(err)
+		return badjson.Fault(err)
 	}
 	return nil
+}
+
+// MaxValues is how many values the JSON of the request's body may have, by its route.
+func MaxValues(ctx context.Context) int {
+	if x := exchangeOf(ctx); x != nil && x.mounted != nil && x.mounted.route.MaxValues > 0 {
+		return x.mounted.route.MaxValues
+	}
+	return strictjson.MaxValues
 }
 
 // readAll reads a body, with room for what it says it has: at most what most have,
@@ -82,56 +95,6 @@ func jsonMedia(contentType string) bool {
 	}
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
-}
-
-func jsonFault(err error) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e
-	}
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fault.Wrap(fault.Invalid, fmt.Sprintf("Malformed JSON at byte %d: %s", e.Offset, e.Error()), err)
-	}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		name := e.Field
-		if name == "" {
-			name = "body"
-		}
-		return fault.Wrap(fault.Invalid, fmt.Sprintf("%s must be %s, not %s", name, jsonKind(e), e.Value), err)
-	}
-	if e, ok := errors.AsType[*strictjson.DuplicateError](err); ok {
-		return fault.Wrap(fault.Invalid, fmt.Sprintf("property %s must be there once", e.Name), err)
-	}
-	if e, ok := errors.AsType[*strictjson.NameError](err); ok {
-		return fault.Wrap(fault.Invalid, fmt.Sprintf("property %s should not exist", e.Name), err)
-	}
-	if errors.Is(err, strictjson.DepthError{}) {
-		return fault.Wrap(fault.Invalid, "The body's "+err.Error(), err)
-	}
-	switch text := err.Error(); {
-	case errors.Is(err, io.EOF):
-		return fault.Wrap(fault.Invalid, "The body is empty; a JSON value is expected", err)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Wrap(fault.Invalid, "Unexpected end of JSON input", err)
-	case strings.HasPrefix(text, "json: unknown field "):
-		name, _ := strconv.Unquote(strings.TrimPrefix(text, "json: unknown field "))
-		return fault.Wrap(fault.Invalid, fmt.Sprintf("property %s should not exist", name), err)
-	}
-	// A value's own UnmarshalJSON refused it, or the line broke.
-	return fault.Wrap(fault.Invalid, "The body could not be read as JSON", err)
-}
-
-func jsonKind(e *json.UnmarshalTypeError) string {
-	switch e.Type.Kind().String() {
-	case "string":
-		return "a string"
-	case "bool":
-		return "a boolean"
-	case "slice", "array":
-		return "an array"
-	case "struct", "map":
-		return "an object"
-	}
-	return "a number"
 }
 
 // WriteJSON sends v with the status. Encoding happens before the first byte is

@@ -3,6 +3,7 @@ package httpserver_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -55,7 +56,10 @@ func TestReadJSON(t *testing.T) {
 		"too deep": {
 			body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, kind: fault.Invalid, want: "nest",
 		},
-		"deep": {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
+		"many":    {body: `{"list":[` + strings.Repeat(`{},`, 9_998) + `{}]}`},
+		"a crowd": {body: `{"list":[` + strings.Repeat(`{},`, 10_000) + `{}]}`, kind: fault.Invalid, want: "more than 20000 values"},
+		"a page":  {body: `{"name":"` + strings.Repeat(`{,[`, 10_000) + `"}`},
+		"deep":    {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(tc.body))
 		if tc.media != "" {
@@ -91,6 +95,57 @@ func TestReadJSONBeyondTheLimit(t *testing.T) {
 		s.ServeHTTP(w, r)
 		if w.Code != want {
 			t.Errorf("%d bytes: got %d %s, want %d", len(body), w.Code, w.Body, want)
+		}
+	}
+}
+
+// TestACrowdIsNotDecoded counts what a body of very many values makes the reader ask
+// for. It counts what the whole process asks for, so nothing runs beside it.
+func TestACrowdIsNotDecoded(t *testing.T) {
+	body := `{"list":[` + strings.Repeat(`{},`, 1<<20) + `{}]}`
+	for name, into := range map[string]any{"an item": &struct{ List []struct{ ID, Path string } }{}, "anything": new(any)} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(body))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := httpserver.ReadJSON(nil, r, into)
+		runtime.ReadMemStats(&after)
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if asked := after.TotalAlloc - before.TotalAlloc; asked > uint64(8*len(body)) { // it grew into its buffer
+			t.Errorf("%s: %d bytes make the reader ask for %d", name, len(body), asked)
+		}
+	}
+}
+
+// TestRoutesSayHowManyValues mounts one that takes more and one that takes fewer.
+func TestRoutesSayHowManyValues(t *testing.T) {
+	t.Parallel()
+	read := func(w http.ResponseWriter, r *http.Request) error {
+		var v any
+		if err := httpserver.ReadJSON(w, r, &v); err != nil {
+			return err
+		}
+		return httpserver.WriteJSON(w, http.StatusOK, true)
+	}
+	accepting := func(path string, most int) httpserver.Route {
+		return httpserver.Route{Method: "POST", Pattern: path, Auth: httpserver.Public, MaxValues: most, Handler: read}
+	}
+	s := newServer(t, httpserver.Config{}, httpserver.Surface{
+		Name: "test", Routes: []httpserver.Route{accepting("/usual", 0), accepting("/few", 3), accepting("/more", 30_000)},
+	})
+	for _, c := range []struct {
+		path   string
+		zeros  int
+		status int
+	}{
+		{"/usual", 20_000, 200}, {"/usual", 20_001, 400}, {"/few", 3, 200}, {"/few", 4, 400}, {"/more", 30_000, 200}, {"/more", 30_001, 400},
+	} {
+		body := "[" + strings.Repeat("0,", c.zeros-1) + "0]"
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", c.path, strings.NewReader(body)))
+		if w.Code != c.status {
+			t.Errorf("%d values at %s: %d %s", c.zeros, c.path, w.Code, w.Body)
 		}
 	}
 }

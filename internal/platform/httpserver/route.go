@@ -82,12 +82,14 @@ type Route struct {
 	BodyMedia       []string // application/json when empty and Body is set
 	Example         any      // of the body, shown and tried; nil is made from its type
 	MaxBody         int64    // bytes; 0 is the server's default, negative is unlimited
+	MaxValues       int      // of a JSON body: members, elements, objects and lists; 0 is strictjson.MaxValues
 	Stream          bool     // never compressed, no progress limits on writes
 	Quiet, Hidden   bool     // logged at debug level only; left out of the documentation
 	Replies         []Reply
 	Security        []string           // schemes that the documentation names in place of those of Auth
 	Limiter         *ratelimit.Limiter // counts by client IP, beside the surface's own
 	Limit           LimitClass
+	Kept            bool // is served in the places that are kept when all others are taken, as operators are
 	Handler         Handler
 	// Began, when set, reports whether what the request asks for was begun by
 	// issuer under the token of that name, which may then ask although it has

@@ -57,6 +57,9 @@ type Config struct {
 	// route of a class that is not among them is refused by Mount.
 	Limits map[LimitClass]*ratelimit.Limiter
 
+	// Open bounds the requests of those classes that are under way, by client address.
+	Open *ratelimit.Places
+
 	// Errors and CORS are the manners of paths that no surface owns.
 	Errors ErrorWriter
 	CORS   CORSPolicy
@@ -349,11 +352,24 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		err = errPanicked
 	}()
+	if x.conn.Late() && !m.route.Kept && m.route.Auth != Operator {
+		x.Header().Set("Connection", "close")
+		return errFull
+	}
+	if m.route.Limit != "" { // others are counted by their principal
+		key := ratelimit.KeyOfAddr(x.client)
+		if !s.cfg.Open.Enter(key) {
+			return ratelimit.Refusal(time.Second)
+		}
+		defer s.cfg.Open.Leave(key)
+	}
 	if done, err := s.letIn(x, r, m, allow); done || err != nil {
 		return err
 	}
 	return m.handler(&x.response, r)
 }
+
+var errFull = fault.New(fault.Unavailable, "All connections of this node are in use").WithRetryAfter(time.Second)
 
 // letIn counts a request and lets it in; done says that no handler is to answer.
 func (s *Server) letIn(x *exchange, r *http.Request, m *mounted, allow string) (done bool, err error) {

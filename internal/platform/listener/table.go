@@ -18,18 +18,29 @@ import (
 // a request, to send the rest of one, or to send the next. A request that is
 // being worked on is never given up. So ten thousand clients that connect and
 // say nothing push out one another, not those who speak.
+//
+// Answers that go on can fill a table all the same. A few places are therefore kept:
+// connections come in there when every other one is served, and whoever serves them
+// asks Late, and serves then only what keeps the program running.
 type Table struct {
-	max   int
+	max   int // without those that are kept
+	kept  int
 	mu    sync.Mutex
 	all   map[*Conn]struct{}
+	late  int           // how many of all have a place that is kept
 	room  chan struct{} // signalled when a connection closes or begins to wait
 	queue atomic.Int32  // how many new connections wait for room
 	drops atomic.Int64
 }
 
-// NewTable returns a table for at most so many connections.
+// maxKept bounds the places that are kept of a table.
+const maxKept = 64
+
+// NewTable returns a table for at most so many connections. A sixteenth of them, and
+// at most 64, are kept.
 func NewTable(most int) *Table {
-	return &Table{max: most, all: map[*Conn]struct{}{}, room: make(chan struct{}, 1)}
+	kept := min(most/16, maxKept)
+	return &Table{max: most - kept, kept: kept, all: map[*Conn]struct{}{}, room: make(chan struct{}, 1)}
 }
 
 // Conn knows since when its client keeps us waiting.
@@ -43,6 +54,7 @@ type Conn struct {
 	busy     atomic.Bool
 	hijacked atomic.Bool
 	closed   atomic.Bool
+	late     atomic.Bool // has one of the places that are kept; changes under table.mu
 	// deadline is the write deadline, in nanoseconds; 0 when there is none.
 	deadline atomic.Int64
 	// held is what is written inside together.
@@ -143,10 +155,29 @@ func (c *Conn) Close() error {
 	}
 	t := c.table
 	t.mu.Lock()
+	if _, in := t.all[c]; in && c.late.Load() {
+		t.late--
+	}
 	delete(t.all, c)
 	t.mu.Unlock()
 	t.wake()
 	return c.Conn.Close()
+}
+
+// Late reports whether the connection has one of the places that are kept, and no other
+// is free by now.
+func (c *Conn) Late() bool {
+	if c == nil || !c.late.Load() {
+		return false
+	}
+	t := c.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, in := t.all[c]; in && len(t.all)-t.late < t.max && c.late.CompareAndSwap(true, false) {
+		t.late--
+		defer t.wake() // somebody may wait for the place that it had
+	}
+	return c.late.Load()
 }
 
 // SyscallConn is for whoever has hijacked the connection: it can be written to
@@ -197,12 +228,11 @@ func (t *Table) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 	}()
 	for {
 		t.mu.Lock()
-		if len(t.all) < t.max {
-			t.all[c] = struct{}{}
+		if t.enter(c) {
 			t.mu.Unlock()
 			return c, true
 		}
-		victims := t.victims()
+		victims := t.victims(true)
 		t.mu.Unlock()
 		t.drops.Add(int64(len(victims)))
 		closeAll(victims)
@@ -222,18 +252,41 @@ func (t *Table) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 	}
 }
 
+// enter gives a connection a place if there is one without closing others, or, while
+// nobody waits for their client, one of those that are kept. Call it with t.mu held.
+func (t *Table) enter(c *Conn) bool {
+	if len(t.all)-t.late >= t.max {
+		if t.late >= t.kept || len(t.victims(false)) > 0 {
+			return false
+		}
+		c.late.Store(true)
+		t.late++
+	}
+	t.all[c] = struct{}{}
+	return true
+}
+
 // victims are the sixteenth of the table that has waited longest. Taking many
-// at once keeps the search rare.
-func (t *Table) victims() []*Conn {
+// at once keeps the search rare. Of the places that are kept it is one, and only when
+// late says so and there is nobody else: who comes there is to have time to ask.
+func (t *Table) victims(late bool) []*Conn {
 	type wait struct {
 		c     *Conn
 		since int64
 	}
-	var idle []wait
+	var idle, kept []wait
 	for c := range t.all {
-		if since := c.since.Load(); since != 0 && !c.hijacked.Load() {
+		switch since := c.since.Load(); {
+		case since == 0 || c.hijacked.Load():
+		case c.late.Load():
+			kept = append(kept, wait{c, since})
+		default:
 			idle = append(idle, wait{c, since})
 		}
+	}
+	most := t.max/16 + 1
+	if len(idle) == 0 && late {
+		idle, most = kept, 1
 	}
 	slices.SortFunc(idle, func(a, b wait) int {
 		switch {
@@ -244,7 +297,7 @@ func (t *Table) victims() []*Conn {
 		}
 		return 0
 	})
-	idle = idle[:min(len(idle), t.max/16+1)]
+	idle = idle[:min(len(idle), most)]
 	out := make([]*Conn, len(idle))
 	for i, w := range idle {
 		out[i] = w.c

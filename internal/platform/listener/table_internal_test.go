@@ -46,6 +46,46 @@ func TestRoomIsMadeByWhoeverBeginsToWait(t *testing.T) {
 	}
 }
 
+// TestPlacesAreKept fills a table with what is served, and sees who comes in then.
+func TestPlacesAreKept(t *testing.T) {
+	t.Parallel()
+	table := NewTable(32)
+	var served []*Conn
+	for range 30 {
+		c := enter(t, table)
+		if c.Late() {
+			t.Fatalf("connection %d of 32 is late", len(served)+1)
+		}
+		served = append(served, c)
+	}
+	first, second := enter(t, table), enter(t, table)
+	if !first.Late() || !second.Late() {
+		t.Error("the last two of 32 places are not kept")
+	}
+	first.Idle(time.Now())
+	third := enter(t, table) // who waits in a kept place makes room
+	if !first.closed.Load() || second.closed.Load() || !third.Late() || table.Len() != 32 {
+		t.Errorf("closed %v and %v, late %v, %d open", first.closed.Load(), second.closed.Load(), third.Late(), table.Len())
+	}
+	_ = served[0].Close()
+	if third.Late() {
+		t.Error("it is late although there is room")
+	}
+	if fourth := enter(t, table); !second.Late() || !fourth.Late() || table.Len() != 32 {
+		t.Errorf("the place that became free: late %v and %v, %d open", second.Late(), fourth.Late(), table.Len())
+	}
+	served[1].Idle(time.Now())
+	if fifth := enter(t, table); fifth.Late() || !served[1].closed.Load() {
+		t.Error("who waits did not make room")
+	}
+	for c := range table.all {
+		_ = c.Close()
+	}
+	if table.late != 0 || table.Len() != 0 {
+		t.Errorf("%d are late of %d", table.late, table.Len())
+	}
+}
+
 func enter(t *testing.T, table *Table) *Conn {
 	t.Helper()
 	got, _ := table.add(ends(t), nil)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // Binary is an attachment among the arguments of an event: an argument itself,
@@ -106,6 +108,9 @@ func checkPlaceholders(p Packet) error {
 	for _, a := range p.Args {
 		if !bytes.Contains(a, []byte("_placeholder")) {
 			continue
+		}
+		if err := strictjson.Count(a, strictjson.MaxValues); err != nil {
+			return fmt.Errorf("%w: beside attachments: %w", ErrPacket, err)
 		}
 		var v any
 		if err := json.Unmarshal(a, &v); err != nil {

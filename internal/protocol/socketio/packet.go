@@ -29,6 +29,9 @@ const (
 const (
 	MaxAttachments = 10
 	maxNamespace   = 256
+	// maxArgs bounds the arguments, with the name of an event: each costs a slice
+	// header, which is twelve times the two bytes that a peer writes for it.
+	maxArgs = 64
 )
 
 // ErrPacket says that a peer's bytes are no packet.
@@ -53,6 +56,11 @@ type Packet struct {
 type Decoder struct {
 	// MaxBytes bounds the attachments of one packet; zero means no bound.
 	MaxBytes int
+	// MaxConnect bounds a CONNECT; zero means no bound.
+	MaxConnect int
+	// Joined says that the peer has joined a namespace. Before that nothing but a
+	// CONNECT is looked at: whoever has shown nothing may make us hold nothing.
+	Joined bool
 
 	pending Packet
 	wanted  int
@@ -62,6 +70,13 @@ type Decoder struct {
 // Decode takes the next message. It reports false while attachments are still
 // to come. After an error the decoder must not be used again.
 func (d *Decoder) Decode(m engineio.Message) (Packet, bool, error) {
+	connect := !m.Binary && len(m.Data) > 0 && PacketType(m.Data[0]) == Connect
+	if !d.Joined && !connect {
+		return Packet{}, false, fmt.Errorf("%w: something else before CONNECT", ErrPacket)
+	}
+	if connect && d.MaxConnect > 0 && len(m.Data) > d.MaxConnect {
+		return Packet{}, false, fmt.Errorf("%w: CONNECT too large", ErrPacket)
+	}
 	if m.Binary {
 		return d.attach(m.Data)
 	}
@@ -78,6 +93,9 @@ func (d *Decoder) Decode(m engineio.Message) (Packet, bool, error) {
 	}
 	return p, true, nil
 }
+
+// Due reports whether attachments are still to come.
+func (d *Decoder) Due() bool { return d.wanted > 0 }
 
 func (d *Decoder) attach(data []byte) (Packet, bool, error) {
 	if d.wanted == 0 {
@@ -138,10 +156,10 @@ func (p *Packet) payload(raw []byte) error {
 	case Disconnect:
 		ok = len(raw) == 0
 	case EventPacket, BinaryEvent:
-		p.Args, ok = splitArray(raw)
+		p.Args, ok = splitArray(raw, maxArgs)
 		ok = ok && len(p.Args) > 0 && eventNameAllowed(p.Args[0])
 	case Ack, BinaryAck:
-		p.Args, ok = splitArray(raw)
+		p.Args, ok = splitArray(raw, maxArgs)
 		ok = ok && p.HasID
 	case ConnectError:
 		ok = len(raw) > 0 && (raw[0] == '{' || raw[0] == '"') && validJSON(raw)

@@ -85,7 +85,7 @@ func (c packetCase) want(t testing.TB) socketio.Packet {
 }
 
 func decodeAll(messages []engineio.Message) (p socketio.Packet, ok bool, err error) {
-	var d socketio.Decoder
+	d := socketio.Decoder{Joined: true}
 	for _, m := range messages {
 		if ok {
 			return p, false, errors.New("a message too many")
@@ -166,7 +166,7 @@ func TestBounds(t *testing.T) {
 	if _, _, err := decodeAll([]engineio.Message{{Data: []byte(long)}}); !errors.Is(err, socketio.ErrPacket) {
 		t.Errorf("a namespace of 1000 bytes: %v", err)
 	}
-	d := socketio.Decoder{MaxBytes: 10}
+	d := socketio.Decoder{MaxBytes: 10, Joined: true}
 	if _, _, err := d.Decode(engineio.Message{Data: []byte(`52-["m"]`)}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,11 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, binary []byte) {
-		d := socketio.Decoder{MaxBytes: 1 << 10}
+		first, whole, err := new(socketio.Decoder).Decode(engineio.Message{Data: text})
+		if err == nil && (!whole || first.Type != socketio.Connect) {
+			t.Errorf("%q is taken before a CONNECT", text)
+		}
+		d := socketio.Decoder{MaxBytes: 1 << 10, Joined: true}
 		p, ok, err := d.Decode(engineio.Message{Data: text})
 		for range 10 {
 			if err != nil || ok {
@@ -214,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q cannot be written: %v", text, err)
 		}
 		var again socketio.Packet
-		var back socketio.Decoder
+		back := socketio.Decoder{Joined: true}
 		for i, frame := range frames {
 			m := engineio.Message{Data: engineio.FramePayload(frame), Binary: i > 0}
 			if i == 0 {

@@ -24,8 +24,9 @@ func validJSON(data []byte) bool {
 	return s.i == len(data)
 }
 
-// splitArray checks a JSON array and returns its elements, which alias data.
-func splitArray(data []byte) ([]json.RawMessage, bool) {
+// splitArray checks a JSON array of at most so many elements and returns them. They
+// alias data.
+func splitArray(data []byte, most int) ([]json.RawMessage, bool) {
 	s := scanner{data: data}
 	s.space()
 	if !s.take('[') {
@@ -39,6 +40,9 @@ func splitArray(data []byte) ([]json.RawMessage, bool) {
 			s.space()
 			start := s.i
 			if !s.value(1) {
+				return nil, false
+			}
+			if len(elements) == most {
 				return nil, false
 			}
 			elements = append(elements, data[start:s.i:s.i])

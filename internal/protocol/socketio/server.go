@@ -52,7 +52,9 @@ func (s *Server) Stats() engineio.Stats { return s.engine.Stats() }
 func (s *Server) Shutdown(ctx context.Context) error { return s.engine.Shutdown(ctx) }
 
 func (s *Server) accept(session *engineio.Session) engineio.Receiver {
-	c := &client{server: s, session: session, decoder: Decoder{MaxBytes: maxAttachmentBytes}}
+	c := &client{
+		server: s, session: session, decoder: Decoder{MaxBytes: maxAttachmentBytes, MaxConnect: s.cfg.MaxConnect},
+	}
 	c.timer = time.AfterFunc(s.cfg.ConnectTimeout, session.Close)
 	return c
 }
@@ -61,9 +63,10 @@ func (s *Server) accept(session *engineio.Session) engineio.Receiver {
 type client struct {
 	server  *Server
 	session *engineio.Session
-	decoder Decoder
 
 	mu      sync.Mutex
+	decoder Decoder
+	due     *time.Timer // until the next attachment, while some are due
 	timer   *time.Timer // until the first namespace is joined
 	sockets []*Socket
 	left    []string // namespaces that were joined before: late packets are no offence
@@ -73,7 +76,7 @@ type client struct {
 
 // Message implements engineio.Receiver.
 func (c *client) Message(m engineio.Message) []engineio.Frame {
-	p, ok, err := c.decoder.Decode(m)
+	p, ok, err := c.decode(m)
 	if err != nil {
 		c.session.Close()
 		return nil
@@ -108,6 +111,34 @@ func (c *client) Message(m engineio.Message) []engineio.Frame {
 	return nil
 }
 
+// decode takes the next message. Attachments that do not come end the connection:
+// what they belong to is held until then.
+func (c *client) decode(m engineio.Message) (Packet, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return Packet{}, false, nil
+	}
+	p, ok, err := c.decoder.Decode(m)
+	switch {
+	case err != nil:
+		c.forget()
+	case !c.decoder.Due():
+		stop(&c.due)
+	case c.due == nil:
+		c.due = time.AfterFunc(c.server.cfg.AttachTimeout, c.session.Close)
+	default:
+		c.due.Reset(c.server.cfg.AttachTimeout)
+	}
+	return p, ok, err
+}
+
+// forget drops what attachments are due for. Call it with c.mu held.
+func (c *client) forget() {
+	stop(&c.due)
+	c.decoder = Decoder{}
+}
+
 // onOwnStack runs fn on a goroutine of its own and waits for it. Deciding about a
 // peer takes a deep stack, which the connection's goroutine would keep for as
 // long as the peer is idle; a panic stays with the caller all the same.
@@ -126,7 +157,8 @@ func onOwnStack(fn func()) {
 func (c *client) Closed(reason engineio.Reason) {
 	c.mu.Lock()
 	c.closed = true
-	c.stopTimer()
+	stop(&c.timer)
+	c.forget()
 	sockets, cancel := c.sockets, c.cancel
 	c.sockets = nil
 	c.mu.Unlock()
@@ -138,10 +170,10 @@ func (c *client) Closed(reason engineio.Reason) {
 	}
 }
 
-func (c *client) stopTimer() {
-	if c.timer != nil {
-		c.timer.Stop()
-		c.timer = nil
+func stop(timer **time.Timer) {
+	if *timer != nil {
+		(*timer).Stop()
+		*timer = nil
 	}
 }
 
@@ -223,7 +255,8 @@ func (c *client) join(s *Socket) bool {
 	if c.closed {
 		return false
 	}
-	c.stopTimer()
+	stop(&c.timer)
+	c.decoder.Joined = true
 	c.sockets = append(c.sockets, s)
 	s.namespace.add(s)
 	return true

@@ -31,6 +31,10 @@ const (
 	ServerDisconnect Reason = "server namespace disconnect"
 )
 
+// Bounds of what comes before a namespace is joined, beyond the CONNECT itself: the
+// types of packet and message, the namespace and what is between them.
+const connectMargin = 1 << 10
+
 // maxAttachmentBytes bounds the attachments of one event.
 const maxAttachmentBytes = 4 << 20
 
@@ -40,6 +44,11 @@ type Config struct {
 	// ConnectTimeout is how long a connection may go without joining a namespace,
 	// and how long a Handler may take to decide: 45 s.
 	ConnectTimeout time.Duration
+	// MaxConnect bounds the bytes of a CONNECT, and of each message or polling body
+	// before the first namespace is joined: 64 KiB.
+	MaxConnect int
+	// AttachTimeout is how long the next attachment of a packet may take: 60 s.
+	AttachTimeout time.Duration
 	// MaxNamespaces bounds what one connection may join: 16.
 	MaxNamespaces int
 	// MaxPendingAcks bounds the acknowledgements that one socket owes: 256.
@@ -50,6 +59,15 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = 45 * time.Second
+	}
+	if c.MaxConnect <= 0 {
+		c.MaxConnect = 64 << 10
+	}
+	if c.AttachTimeout <= 0 {
+		c.AttachTimeout = 60 * time.Second
+	}
+	if c.Engine.MaxUnprovenPayload == 0 {
+		c.Engine.MaxUnprovenPayload = int64(c.MaxConnect) + connectMargin
 	}
 	if c.MaxNamespaces <= 0 {
 		c.MaxNamespaces = 16

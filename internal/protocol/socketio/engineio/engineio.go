@@ -71,6 +71,8 @@ type Config struct {
 	IOTimeout time.Duration
 	// MaxPayload bounds one WebSocket message or polling body: 1,000,000 bytes.
 	MaxPayload int64
+	// MaxUnprovenPayload is the same while nobody called Session.Prove: MaxPayload.
+	MaxUnprovenPayload int64
 	// MaxQueueBytes bounds what waits for a slow peer: 4 MiB.
 	MaxQueueBytes int
 	// MaxSessions bounds the sessions of this server: 100,000.
@@ -107,6 +109,8 @@ func (c Config) withDefaults() Config {
 	set(&c.UpgradePoll, 100*time.Millisecond)
 	set(&c.IOTimeout, 20*time.Second)
 	set(&c.MaxPayload, 1_000_000)
+	set(&c.MaxUnprovenPayload, c.MaxPayload)
+	c.MaxUnprovenPayload = min(c.MaxUnprovenPayload, c.MaxPayload)
 	set(&c.MaxQueueBytes, 4<<20)
 	set(&c.MaxSessions, 100_000)
 	if c.SessionID == nil {

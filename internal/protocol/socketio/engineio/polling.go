@@ -128,7 +128,7 @@ func (e *Server) takePush(w http.ResponseWriter, r *http.Request, s *Session) (a
 		s.end(TransportError, broken)
 		return refused
 	}
-	body, status := e.readBody(w, r)
+	body, status := e.readBody(w, r, s.maxPayload())
 	if status != 0 {
 		e.stats.refused.Add(1)
 		return func() { write(w, e.cfg.IOTimeout, status, "text/html", nil) }
@@ -163,9 +163,9 @@ func (s *Session) receivePush(packets []Packet) bool {
 	return true
 }
 
-func (e *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
+func (e *Server) readBody(w http.ResponseWriter, r *http.Request, most int64) (body []byte, status int) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(e.cfg.IOTimeout)) // against a slow trickle
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, e.cfg.MaxPayload))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, http.StatusRequestEntityTooLarge
 	}

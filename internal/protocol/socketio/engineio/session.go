@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,6 +49,7 @@ type Session struct {
 	receiver Receiver
 	base64   bool // the peer takes no binary frames
 	origin   string
+	shown    atomic.Bool   // the peer has shown who it is
 	place    *list.Element // among the unproven of its origin, while it is; guarded by server.mu
 
 	receiving sync.Mutex // held while packets are handed up, so that transports do not overlap
@@ -86,11 +88,21 @@ func (s *Session) Query() url.Values {
 // RemoteAddr is the peer's network address.
 func (s *Session) RemoteAddr() string { return s.remote }
 
-// Prove says that the peer has shown who it is: see Config.MaxUnproven.
+// Prove says that the peer has shown who it is: see Config.MaxUnproven and
+// Config.MaxUnprovenPayload.
 func (s *Session) Prove() {
+	s.shown.Store(true)
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	s.server.proven(s)
+}
+
+// maxPayload bounds the next message or body.
+func (s *Session) maxPayload() int64 {
+	if s.shown.Load() {
+		return s.server.cfg.MaxPayload
+	}
+	return s.server.cfg.MaxUnprovenPayload
 }
 
 // Transport names the current transport: "polling" or "websocket".

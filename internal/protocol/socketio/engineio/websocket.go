@@ -39,7 +39,7 @@ func release(b *bytes.Buffer) {
 // prepare sets the limits of a fresh connection. Everything that goes out
 // passes the session's queue, also the answer to a WebSocket ping.
 func (e *Server) prepare(c *websocket.Conn, s *Session) {
-	c.SetReadLimit(e.cfg.MaxPayload)
+	c.SetReadLimit(s.maxPayload())
 	c.SetCloseHandler(func(int, string) error { return nil })
 	c.SetPingHandler(func(data string) error {
 		_ = s.enqueue([]Frame{newFrame(finalPong, data)}, false)
@@ -70,6 +70,7 @@ func (s *Session) readLoop(c *websocket.Conn) {
 // read returns why it could not go on.
 func (s *Session) read(c *websocket.Conn) Reason {
 	for {
+		c.SetReadLimit(s.maxPayload()) // it grows when the peer has shown who it is
 		p, err := readPacket(c)
 		switch {
 		case errors.Is(err, ErrPacket):

@@ -95,6 +95,23 @@ func TestTrashRestorePurge(t *testing.T) {
 	})
 }
 
+// A batch has a thousand items, each with all it may have, and no crowd of empty ones.
+func TestABatchHasItsSize(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	full := strings.Repeat(`{"id":"x","destinationPath":"/y","overwrite":true},`, 1000)
+	s.own("POST", "/api/fs/batch/move", `{"items":[`+strings.TrimSuffix(full, ",")+`]}`).want(200)
+	for _, op := range []string{"move", "delete"} {
+		crowd := `{"ids":[` + strings.Repeat(`"",`, 30_000) + `""]}`
+		if op == "move" {
+			crowd = `{"items":[` + strings.Repeat(`{},`, 30_000) + `{}]}`
+		}
+		if r := s.own("POST", "/api/fs/batch/"+op, crowd).want(400); !strings.Contains(string(r.body), "more than 20000 values") {
+			t.Errorf("%s: %s", op, r.body)
+		}
+	}
+}
+
 func TestBatchMove(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, filestoretest.Embedded(t))

@@ -92,6 +92,20 @@ func TestARequestSaysOneThing(t *testing.T) {
 	}
 }
 
+// Small values are many times as large when they are read as when they are sent.
+func TestACrowdOfValuesIsRefused(t *testing.T) {
+	t.Parallel()
+	base := serve(t, filestoretest.Embedded(t))
+	for n, want := range map[int]int{9_000: http.StatusOK, 11_000: http.StatusBadRequest} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_read","arguments":{"path":[` +
+			strings.Repeat(`{},`, n) + `0]}}}`
+		status, answer, err := post(t.Context(), t, base, "2025-06-18", body)
+		if err != nil || status != want || want != http.StatusOK && !strings.Contains(answer, "more than 20000 values") {
+			t.Errorf("%d values: %d %.200s, %v", n, status, answer, err)
+		}
+	}
+}
+
 func TestALargeRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	base := serve(t, filestoretest.Embedded(t))

@@ -283,7 +283,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if isBatch(r) {
 		return refuseRequest(w, textBatch)
 	}
-	if why := ambiguity(r); why != "" {
+	if why := unfit(r); why != "" {
 		return refuseRequest(w, why)
 	}
 	serving := h.whole

@@ -53,10 +53,11 @@ func refuseRequest(w http.ResponseWriter, why string) error {
 		refusal{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: why}})
 }
 
-// ambiguity says what of a request could be read in two ways, and leaves the body
-// whole. The SDK takes the last of two members; what stands between it and the
-// client may have judged the first.
-func ambiguity(r *http.Request) string {
+// unfit says why the SDK must not see a request, and leaves the body whole. It
+// decodes all of it several times over, into values that are many times as large as
+// what was sent; and it takes the last of two members, where what stands between it
+// and the client may have judged the first.
+func unfit(r *http.Request) string {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return ""
 	}
@@ -66,6 +67,9 @@ func ambiguity(r *http.Request) string {
 		return ""
 	}
 	r.Body = io.NopCloser(bytes.NewReader(text))
+	if err := strictjson.Count(text, httpserver.MaxValues(r.Context())); err != nil {
+		return "the request has " + err.Error()
+	}
 	if err := strictjson.Check(text, nil); err != nil {
 		return err.Error()
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/engineio"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
@@ -150,11 +151,15 @@ func New(d Deps, cfg Config) *Gateway {
 	engine.Foreign = g.foreign
 	engine.Logger = d.Logger
 	g.server = socketio.New(socketio.Config{
-		Engine: engine, ConnectTimeout: 20 * time.Second, MaxNamespaces: 1, Logger: d.Logger,
+		Engine: engine, ConnectTimeout: 20 * time.Second, MaxNamespaces: 1, MaxConnect: maxConnect, Logger: d.Logger,
 	})
 	g.all = g.server.Of("/", (*handler)(g))
 	return g
 }
+
+// maxConnect is a handshake with two tokens, each as long as text of one may be, and
+// the names of their members.
+const maxConnect = 4*ucan.MaxBytes + 1<<10
 
 // tagLength is how many characters of a session id name its node.
 const tagLength = 8

@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/socketiotest"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 )
@@ -190,6 +191,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	n := fleet(t, 1)[0]
 	good := n.auth(t, identitytest.Alice)
+	longest := strings.Repeat("A", 2*ucan.MaxBytes) // as text; it is read before it is refused
 	narrow := func(can identitytest.Option) map[string]any {
 		return map[string]any{"ucanDelegation": identitytest.Delegation(t, identitytest.Alice, n.identity.DID(), can)}
 	}
@@ -206,6 +208,9 @@ func TestRefusals(t *testing.T) {
 		"expired": {
 			"sessionId=" + alices,
 			n.auth(t, identitytest.Alice, identitytest.Expires(time.Now().Add(-time.Minute))), "Invalid UCAN invocation",
+		},
+		"two of the longest": {
+			"sessionId=" + alices, map[string]any{"invocation": longest, "ucanDelegation": longest}, "Invalid UCAN invocation",
 		},
 		"bad delegation": {"sessionId=" + alices, map[string]any{"ucanDelegation": "nonsense"}, "401"},
 		"not rescued": {

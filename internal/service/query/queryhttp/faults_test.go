@@ -340,6 +340,11 @@ func TestPostAndPlainDialect(t *testing.T) {
 	if got := do(t, h, http.MethodPost, "/dialect/known", `{"big":`); got.Status != http.StatusBadRequest {
 		t.Errorf("bad body: %d %s", got.Status, got.Body)
 	}
+	crowd := `{"big":[` + strings.Repeat(`{},`, 11_000) + `0]}`
+	if got := do(t, h, http.MethodPost, "/dialect/known", crowd); got.Status != http.StatusBadRequest ||
+		!strings.Contains(got.Body, "more than 20000 values") {
+		t.Errorf("a crowd of values: %d %s", got.Status, got.Body)
+	}
 	if got := get(t, h, "/dialect/nodes/x?name=n"); got.Body != `{"name":"","next":{"name":"x","next":null}}` {
 		t.Errorf("response_body: %s", got.Body)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // Options are what a deployment decides.
@@ -144,6 +145,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if found.Route.TakesBody() {
 		if ask.Body, err = io.ReadAll(r.Body); err != nil {
 			return fault.Wrap(fault.Invalid, "the body could not be read", err)
+		}
+		if err := strictjson.Count(ask.Body, httpserver.MaxValues(r.Context())); err != nil {
+			return fault.Wrap(fault.Invalid, "the body has "+err.Error(), err)
 		}
 	}
 	answer, err := h.gateway.Answer(r.Context(), found, ask)

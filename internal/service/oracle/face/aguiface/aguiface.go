@@ -38,7 +38,8 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 				"threadId": "example-thread", "runId": "example-run",
 				"messages": []any{map[string]any{"id": "1", "role": "user", "content": "Hello"}},
 			},
-			Auth: httpserver.Principal, Body: RunAgentInput{}, MaxBody: facehttp.MaxBody, Stream: true,
+			Auth: httpserver.Principal, Body: RunAgentInput{}, MaxBody: facehttp.MaxBody, MaxValues: facehttp.MaxValues,
+			Stream: true,
 			Replies: []httpserver.Reply{
 				{Status: 200, Media: "text/event-stream", Doc: "Events until RUN_FINISHED or RUN_ERROR."},
 				{Status: 400, Body: ErrorEvent{}, Doc: "What is wrong with the request."},

@@ -17,9 +17,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
 )
 
-// MaxBody bounds a request: pictures come inside.
-const MaxBody = 8 << 20
-
 // keptBuffer is how much room for events a stream keeps while it waits. The first events of some faces tell all of
 // the answer that begins, words after that are small.
 const keptBuffer = 256

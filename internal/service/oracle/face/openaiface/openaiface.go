@@ -49,7 +49,7 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 				{Name: "X-Conversation-Id", In: "header", Doc: "Names a conversation, or one of your sessions. X-OpenWebUI-Chat-Id and metadata.session_id do as well."},
 			},
 			Example: map[string]any{"model": "oracle", "messages": []any{map[string]any{"role": "user", "content": "Hello"}}},
-			Body:    ChatRequest{}, MaxBody: facehttp.MaxBody, Stream: true,
+			Body:    ChatRequest{}, MaxBody: facehttp.MaxBody, MaxValues: facehttp.MaxValues, Stream: true,
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: Completion{}},
 				{Status: 200, Media: "text/event-stream", Doc: "Chunks until [DONE]."},
@@ -64,7 +64,7 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 		Doc: "As chat completions, with items and typed events. previous_response_id continues the conversation of an earlier response: for a day, or as long as " +
 			"its session is there. conversation names a session as X-Conversation-Id does.",
 		Example: map[string]any{"model": "oracle", "input": "Hello"},
-		Body:    ResponseRequest{}, MaxBody: facehttp.MaxBody, Stream: true,
+		Body:    ResponseRequest{}, MaxBody: facehttp.MaxBody, MaxValues: facehttp.MaxValues, Stream: true,
 		Replies: []httpserver.Reply{
 			{Status: 200, Body: Response{}},
 			{Status: 200, Media: "text/event-stream", Doc: "Events until response.completed, response.incomplete or response.failed."},

@@ -38,7 +38,7 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 			Example: map[string]any{"id": "example-chat", "messages": []any{map[string]any{
 				"id": "1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": "Hello"}},
 			}}},
-			Body: ChatRequest{}, MaxBody: facehttp.MaxBody, Stream: true,
+			Body: ChatRequest{}, MaxBody: facehttp.MaxBody, MaxValues: facehttp.MaxValues, Stream: true,
 			Replies: []httpserver.Reply{
 				stream,
 				{Status: 400, Body: ErrorBody{}, Doc: "What is wrong with the request."},

@@ -20,6 +20,9 @@ const pathMenu = "/operator/ussd/menu"
 // maxBody leaves room for a draft in JSON, where a byte may take six.
 const maxBody = 4 << 20
 
+// maxValues bounds what the trees of a draft are made of: text of 1 MiB has fewer.
+const maxValues = 500_000
+
 // DraftRequest is a draft: its text, or the parts that an earlier answer had.
 type DraftRequest struct {
 	Text  string            `json:"text,omitempty"`
@@ -71,7 +74,7 @@ func Surface(e ussdeditor.Editor) httpserver.Surface {
 	}
 	for i := range all {
 		all[i].Auth, all[i].Tags = httpserver.Operator, []string{"USSD, for operators"}
-		all[i].Asks, all[i].MaxBody = true, maxBody
+		all[i].Asks, all[i].MaxBody, all[i].MaxValues = true, maxBody, maxValues
 	}
 	return httpserver.Surface{Name: "ussd menu editor", Doc: "Drafts of telephone menus.", Routes: all}
 }
