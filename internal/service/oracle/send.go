@@ -103,7 +103,7 @@ func (p *problems) send(fields members, s *Send, required bool) {
 		switch {
 		case len(raw) > maxMetadata:
 			p.add("metadata must be shorter than or equal to %d bytes", maxMetadata)
-		case values(raw) > maxMetadataValues:
+		case strictjson.Count(raw, maxMetadataValues) != nil:
 			p.add("metadata must contain no more than %d values", maxMetadataValues)
 		default:
 			_ = json.Unmarshal(raw, &q.Metadata)
@@ -203,24 +203,6 @@ func (p *problems) boolean(fields members, name string, into *bool) {
 	if raw, ok := take(fields, name); ok && json.Unmarshal(raw, into) != nil {
 		p.add("%s must be a boolean value", name)
 	}
-}
-
-// values counts the objects, lists, members and elements of valid JSON, about.
-func values(raw []byte) (n int) {
-	text, escaped := false, false
-	for _, b := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case text:
-			escaped, text = b == '\\', b != '"'
-		case b == '"':
-			text = true
-		case b == '{', b == '[', b == ',':
-			n++
-		}
-	}
-	return n
 }
 
 func (p *problems) isObject(path string, raw json.RawMessage) bool {
