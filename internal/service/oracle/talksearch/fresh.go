@@ -31,7 +31,9 @@ type freshSegment struct {
 
 // get returns the owner's segment of something, which it makes unless it is kept. The
 // view is nil when there is nothing to search.
-func (f *fresh) get(owner string, of [sha256.Size]byte, build func() (plain []byte, err error)) (*textindex.View, error) {
+func (f *fresh) get(owner string, of [sha256.Size]byte,
+	build func() (plain []byte, err error),
+) (*textindex.View, error) {
 	if s, ok := f.take(owner, of); ok {
 		return s.view, nil
 	}

@@ -23,7 +23,7 @@ func (s *stands) Stand(context.Context, string, Look) (Stand, error) {
 }
 
 func (*stands) SessionsByID(context.Context, string, []string) (map[string]oracle.Session, error) {
-	return nil, nil //nolint:nilnil // there are none
+	return nil, nil
 }
 
 // What was said is indexed once for many searches, and again when it is not what it was.
