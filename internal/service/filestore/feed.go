@@ -3,13 +3,9 @@ package filestore
 import (
 	"context"
 	"math"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
-
-// feedPoll is how often a waiting reader looks at the store without a hint.
-const feedPoll = time.Second
 
 // Changes returns what happened after a number, oldest first, and the number to
 // ask with next. Only what lies inside the caller's scope is told. Where changes after
@@ -49,24 +45,17 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 	if err != nil {
 		return nil, 0, err
 	}
-	tick := time.NewTicker(feedPoll)
-	defer tick.Stop()
+	follower := s.waiters.Follow(a.Namespace)
+	defer follower.Leave()
 	for {
-		changed, leave := s.waiters.Wait(a.Namespace)
+		changed := follower.Watch()
 		events, next, err := s.events(ctx, scope, after, limit)
 		if err != nil || len(events) > 0 {
-			leave()
 			return events, next, err
 		}
 		after = next
-		select {
-		case <-changed:
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-		leave()
-		if ctx.Err() != nil {
-			return nil, after, ctx.Err()
+		if err := follower.Await(ctx, changed); err != nil {
+			return nil, after, err
 		}
 	}
 }

@@ -1,50 +1,115 @@
-// Package waiters wakes those who wait for a namespace to change. It forgets a
-// namespace as soon as nobody waits for it.
+// Package waiters wakes those who follow the changes of a namespace. It forgets a
+// namespace as soon as nobody follows it.
+//
+// However many follow one, they look a thousand times a second together, or hardly
+// more: each change wakes all of them.
 package waiters
 
-import "sync"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
-// Waiters are those who wait.
+const (
+	// poll is how often a follower looks without having been woken.
+	poll = time.Second
+	// Of more than few followers each rests so long, for each of them, before it looks.
+	few  = 16
+	rest = time.Millisecond
+)
+
+// Waiters are those who follow.
 type Waiters struct {
 	mu sync.Mutex
-	by map[string]*waiting
+	by map[string]*following
 }
 
-// waiting is a change that somebody waits for.
-type waiting struct {
-	changed chan struct{}
+// following is a namespace that somebody follows.
+type following struct {
+	changed chan struct{} // closed at the next change
 	who     int
 }
 
 // New returns an empty set.
-func New() *Waiters { return &Waiters{by: map[string]*waiting{}} }
+func New() *Waiters { return &Waiters{by: map[string]*following{}} }
 
-// Wait returns a channel that is closed at the next change. Whoever no longer
-// waits leaves, once: anybody can have a namespace in which nothing ever happens.
-func (w *Waiters) Wait(namespace string) (changed <-chan struct{}, leave func()) {
+// Follower is one who follows a namespace.
+type Follower struct {
+	of        *Waiters
+	namespace string
+	in        *following
+}
+
+// Follow returns a follower. Whoever does not follow any longer leaves, once: anybody can
+// have a namespace in which nothing ever happens.
+func (w *Waiters) Follow(namespace string) *Follower {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at, ok := w.by[namespace]
+	in, ok := w.by[namespace]
 	if !ok {
-		at = &waiting{changed: make(chan struct{})}
-		w.by[namespace] = at
+		in = &following{changed: make(chan struct{})}
+		w.by[namespace] = in
 	}
-	at.who++
-	return at.changed, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if at.who--; at.who == 0 && w.by[namespace] == at {
-			delete(w.by, namespace)
-		}
+	in.who++
+	return &Follower{w, namespace, in}
+}
+
+// Leave ends it.
+func (f *Follower) Leave() {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	if f.in.who--; f.in.who == 0 {
+		delete(f.of.by, f.namespace)
 	}
 }
 
-// Wake tells all who wait for the namespace.
+// Watch is called before looking. What it returns is closed at the next change.
+func (f *Follower) Watch() <-chan struct{} {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	return f.in.changed
+}
+
+// Await returns when it is time to look again: soon after a change, or after a second
+// without one. It fails when ctx ends.
+func (f *Follower) Await(ctx context.Context, changed <-chan struct{}) error {
+	again := time.NewTimer(poll)
+	defer again.Stop()
+	select {
+	case <-changed:
+	case <-again.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	pause := f.pause()
+	if pause == 0 {
+		return nil
+	}
+	again.Reset(pause)
+	select {
+	case <-again.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *Follower) pause() time.Duration {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	if f.in.who <= few {
+		return 0
+	}
+	return time.Duration(f.in.who) * rest
+}
+
+// Wake tells all who follow the namespace that it changed.
 func (w *Waiters) Wake(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at, ok := w.by[namespace]; ok {
-		close(at.changed)
-		delete(w.by, namespace)
+	if in, ok := w.by[namespace]; ok {
+		close(in.changed)
+		in.changed = make(chan struct{})
 	}
 }
