@@ -575,6 +575,9 @@ func TestWholeBodiesOfAnySizeArrive(t *testing.T) {
 					t.Fatalf("%s of %d bytes: %v", method, size, err)
 				}
 				body, err := io.ReadAll(reply.Body)
+				if err := reply.Body.Close(); err != nil {
+					t.Errorf("%s of %d bytes: %v", method, size, err)
+				}
 				if err != nil || reply.StatusCode != http.StatusOK || method == http.MethodGet && len(body) != size {
 					t.Fatalf("%s of %d bytes: %s, %d bytes, %v", method, size, reply.Status, len(body), err)
 				}

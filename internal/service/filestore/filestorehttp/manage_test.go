@@ -106,7 +106,7 @@ func TestABatchHasItsSize(t *testing.T) {
 		if op == "move" {
 			crowd = `{"items":[` + strings.Repeat(`{},`, 30_000) + `{}]}`
 		}
-		if r := s.own("POST", "/api/fs/batch/"+op, crowd).want(400); !strings.Contains(string(r.body), "more than 20000 values") {
+		if r := s.own("POST", "/api/fs/batch/"+op, crowd).want(400); !strings.Contains(r.body, "more than 20000 values") {
 			t.Errorf("%s: %s", op, r.body)
 		}
 	}
