@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
@@ -140,21 +141,20 @@ func readsOfAClientWhoLeaves(t *testing.T, w *filestoretest.World, at int64, too
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	var reads atomic.Int64
-	seen := make(chan struct{})
 	plan := blobtest.Healthy()
-	plan.Reading = func(context.Context) {
-		if reads.Add(1) == at {
-			leave()
-			<-seen
+	plan.Reading = func(ctx context.Context) {
+		if reads.Add(1) != at {
+			return
+		}
+		leave()
+		select { // the request's context may end a moment before those that are made from it
+		case <-ctx.Done():
+		case <-time.After(time.Minute): // nobody told the reader: what it reads is counted
 		}
 	}
 	w.Blobs.Set(plan)
 	defer w.Blobs.Set(blobtest.Healthy())
-	inner := surface(t, w)
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		context.AfterFunc(r.Context(), func() { close(seen) })
-		inner.ServeHTTP(rw, r)
-	}))
+	server := httptest.NewServer(surface(t, w))
 	_, _, err := post(ctx, t, server.URL, "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+args+`}}`)
 	server.Close() // waits for requests under way
 	if err == nil {
