@@ -212,4 +212,13 @@ func TestFSPutsStandardInput(t *testing.T) {
 	if got := s.must("fs", "cat", "/stream.txt"); got != "streamed" {
 		t.Errorf("it has %q", got)
 	}
+	if got := s.must("fs", "stat", "/stream.txt"); !strings.Contains(got, "text/plain") {
+		t.Errorf("its name says what it is: %s", got)
+	}
+	told.Reset()
+	code = cli.Run(t.Context(), []string{"fs", "put", "-", "/stream.txt/below"},
+		cli.IO{In: strings.NewReader("streamed"), Out: &out, Err: &told, Env: s.env})
+	if code != 1 || !strings.Contains(told.String(), "put standard input: /stream.txt is a file") {
+		t.Errorf("below a file: %d %s", code, &told)
+	}
 }

@@ -65,7 +65,7 @@ func moveFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	return func(ctx context.Context, r remote, rest []string) error {
 		n, err := r.Move(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
 		if err == nil && n > 1 {
-			_, _ = fmt.Fprintf(s.Err, "%d files moved\n", n)
+			_, _ = fmt.Fprintf(s.Err, "%d files and empty folders moved\n", n)
 		}
 		return about(rest[0], err)
 	}
@@ -76,7 +76,7 @@ func copyFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	return func(ctx context.Context, r remote, rest []string) error {
 		n, err := r.Copy(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
 		if err == nil && n > 1 {
-			_, _ = fmt.Fprintf(s.Err, "%d files copied\n", n)
+			_, _ = fmt.Fprintf(s.Err, "%d files and empty folders copied\n", n)
 		}
 		return about(rest[0], err)
 	}

@@ -95,12 +95,14 @@ func putStream(ctx context.Context, r remote, s shell.IO, to string, create bool
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = io.Copy(temp, s.In)
-	if err = errors.Join(err, temp.Close()); err != nil {
+	defer func() { _ = errors.Join(temp.Close(), os.Remove(temp.Name())) }()
+	if _, err = io.Copy(temp, s.In); err == nil {
+		_, err = temp.Seek(0, io.SeekStart)
+	}
+	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
-	return putFile(ctx, r, s, temp.Name(), to, create)
+	return putOpened(ctx, r, s, source{temp, "standard input", mediaOf(to)}, to, create)
 }
 
 // putFile stores a file and prints its CID. A large one goes up in parts; when it
@@ -111,34 +113,44 @@ func putFile(ctx context.Context, r remote, s shell.IO, local, to string, create
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
+	return putOpened(ctx, r, s, source{f, local, mediaOf(local)}, to, create)
+}
+
+// source is what is sent: a file at its beginning, what people call it, and its media type.
+type source struct {
+	file          *os.File
+	called, media string
+}
+
+func mediaOf(name string) string {
+	if media := mime.TypeByExtension(filepath.Ext(name)); media != "" {
+		return media
+	}
+	return "application/octet-stream"
+}
+
+// putOpened is putFile of what is open.
+func putOpened(ctx context.Context, r remote, s shell.IO, f source, to string, create bool) error {
+	want, size, err := cid.Sum(f.file, cid.Options{})
 	if err != nil {
+		return fmt.Errorf("read %s: %w", f.called, err)
+	}
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
-	}
-	want, size, err := cid.Sum(f, cid.Options{})
-	if err != nil {
-		return fmt.Errorf("read %s: %w", local, err)
-	}
-	if _, err := f.Seek(0, 0); err != nil {
-		return err
-	}
-	media := mime.TypeByExtension(filepath.Ext(local))
-	if media == "" {
-		media = "application/octet-stream"
 	}
 	bar := shell.NewProgress(s, to, size)
 	defer bar.Finish()
 	var stored filestoreclient.File
 	switch {
 	case size < resumable && create:
-		stored, err = r.Create(ctx, to, media, bar.Reader(f), size)
+		stored, err = r.Create(ctx, to, f.media, bar.Reader(f.file), size)
 	case size < resumable:
-		stored, err = r.Put(ctx, to, media, bar.Reader(f), size, want)
+		stored, err = r.Put(ctx, to, f.media, bar.Reader(f.file), size, want)
 	default:
 		note := uploadNote(s, r.server, to, want)
 		before, _ := os.ReadFile(note)
 		stored, err = r.Upload(ctx, filestoreclient.Upload{
-			Path: to, MimeType: media, Size: info.Size(), Source: f, Want: want, New: create,
+			Path: to, MimeType: f.media, Size: size, Source: f.file, Want: want, New: create,
 			Location: strings.TrimSpace(string(before)),
 			Begun:    func(location string) { remember(note, location) }, Progress: bar.At,
 		})
@@ -147,7 +159,7 @@ func putFile(ctx context.Context, r remote, s shell.IO, local, to string, create
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("put %s: %w", local, err)
+		return fmt.Errorf("put %s: %w", f.called, err)
 	}
 	bar.Finish()
 	_, err = fmt.Fprintf(s.Out, "%s  %s\n", stored.CID, stored.Path)

@@ -27,7 +27,7 @@ func (s *Store) change(ctx context.Context, c filestore.Change,
 			out = r
 			return err
 		}
-		if err := heedLocks(ctx, tx, c); err != nil {
+		if err := s.heedLocks(ctx, tx, c); err != nil {
 			return err
 		}
 		if out, err = fn(ctx, tx); err != nil {

@@ -111,7 +111,7 @@ func (s *Store) MadeFolders(ctx context.Context, scope filestore.Scope, l folder
 func (s *Store) MakeFolder(ctx context.Context, m folder.Making) (f folder.Folder, created bool, err error) {
 	ns := m.Scope.Namespace
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if err := heedLocks(ctx, tx, m.Change); err != nil {
+		if err := s.heedLocks(ctx, tx, m.Change); err != nil {
 			return err
 		}
 		f, err = one(ctx, tx, scoped.New(folderFields).Add("d.ns = ? AND d.path = ?", ns, m.Path), scanFolder)
