@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -24,6 +25,8 @@ type transport struct {
 	shut func()
 	// stopped hears that the server was told that a call is stopped.
 	stopped chan<- struct{}
+	// asks counts what the server wanted of us.
+	asks *atomic.Int64
 }
 
 // RoundTrip sends the request, and once more with another token where the server
@@ -103,7 +106,7 @@ func (t transport) send(ctx context.Context, r *http.Request) (resp *http.Respon
 	}
 	resp, err = t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = &bounded{ReadCloser: resp.Body, left: maxReply}
+		resp.Body = &asks{ReadCloser: &bounded{ReadCloser: resp.Body, left: maxReply}, had: t.asks}
 	}
 	return resp, token, err
 }
