@@ -70,7 +70,7 @@ func TestAServerThatAsksWithoutMeasureIsLeft(t *testing.T) {
 		left bool
 	}{
 		"as servers do":        {repeated(few, "data: "+ping+"\n\n"), false},
-		"progress":             {repeated(many, "event: message\ndata: "+notice+"\n\n"), false},
+		"progress":             {repeated(few*few/4, "event: message\ndata: "+notice+"\n\n"), false},
 		"pings":                {repeated(many, "data: "+ping+"\n\n"), true},
 		"pings without blanks": {repeated(many, "data:"+ping+"\r\n\r\n"), true},
 		"questions": {repeated(many, `data: {"jsonrpc":"2.0","id":%,"method":"elicitation/create",`+

@@ -96,6 +96,9 @@ const (
 	maxTools = 256
 	maxList  = 512 << 10
 	maxLists = 16 << 20
+	// maxConns bounds the connections of a turn to one server: the calls of a step (agent.Limits), and what it is
+	// answered meanwhile.
+	maxConns = 48
 	// maxElicits bounds the servers that are known to ask.
 	maxElicits = 10_000
 )
@@ -341,7 +344,7 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	if holds(l.server) {
 		redirects = 0
 	}
-	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects})
+	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects, MaxConns: maxConns})
 	next := client.Transport
 	l.idle = closeIdle(next)
 	if l.engine.cfg.Transport != nil {
