@@ -56,8 +56,8 @@ func repeated(n int, event string) string {
 	return b.String()
 }
 
-// Each request of a server is a goroutine, a connection and a request of ours: one that
-// asks without measure is left before it has many.
+// Each request of a server is a goroutine, a connection and a request of ours, and each message
+// takes a while: one without measure is left before it has many.
 func TestAServerThatAsksWithoutMeasureIsLeft(t *testing.T) {
 	t.Parallel()
 	const few, many = 100, 20_000
@@ -70,7 +70,9 @@ func TestAServerThatAsksWithoutMeasureIsLeft(t *testing.T) {
 		left bool
 	}{
 		"as servers do":        {repeated(few, "data: "+ping+"\n\n"), false},
-		"progress":             {repeated(few*few/4, "event: message\ndata: "+notice+"\n\n"), false},
+		"progress":             {repeated(20*few, "event: message\ndata: "+notice+"\n\n"), false},
+		"progress without end": {repeated(many, "data: "+notice+"\n\n"), true},
+		"answers to nothing":   {repeated(many, `data: {"jsonrpc":"2.0","id":%,"result":{}}`+"\n\n"), true},
 		"pings":                {repeated(many, "data: "+ping+"\n\n"), true},
 		"pings without blanks": {repeated(many, "data:"+ping+"\r\n\r\n"), true},
 		"questions": {repeated(many, `data: {"jsonrpc":"2.0","id":%,"method":"elicitation/create",`+

@@ -242,8 +242,8 @@ type line struct {
 	refusal atomic.Pointer[plugin.MCPRefusedError]
 	// shut says that the server did not take the headers that it is given.
 	shut atomic.Bool
-	// asks counts the server's own requests.
-	asks atomic.Int64
+	// heard counts what the server said.
+	heard heard
 
 	mu         sync.Mutex
 	session    *mcp.ClientSession
@@ -353,7 +353,7 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	l.progressed = make(chan struct{}, 1)
 	client.Transport = transport{
 		next: next, server: l.server, refused: l.refusal.Store, shut: func() { l.shut.Store(true) }, stopped: l.progressed,
-		asks: &l.asks,
+		heard: &l.heard,
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version},
 		&mcp.ClientOptions{

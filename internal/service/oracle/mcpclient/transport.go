@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -25,8 +24,8 @@ type transport struct {
 	shut func()
 	// stopped hears that the server was told that a call is stopped.
 	stopped chan<- struct{}
-	// asks counts what the server wanted of us.
-	asks *atomic.Int64
+	// heard counts what the server said.
+	heard *heard
 }
 
 // RoundTrip sends the request, and once more with another token where the server
@@ -106,7 +105,7 @@ func (t transport) send(ctx context.Context, r *http.Request) (resp *http.Respon
 	}
 	resp, err = t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = &asks{ReadCloser: &bounded{ReadCloser: resp.Body, left: maxReply}, had: t.asks}
+		resp.Body = &asks{ReadCloser: &bounded{ReadCloser: resp.Body, left: maxReply}, had: t.heard}
 	}
 	return resp, token, err
 }
