@@ -344,7 +344,9 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	if holds(l.server) {
 		redirects = 0
 	}
-	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects, MaxConns: maxConns})
+	client := outbound.Client(outbound.Config{
+		AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects, MaxConns: maxConns,
+	})
 	next := client.Transport
 	l.idle = closeIdle(next)
 	if l.engine.cfg.Transport != nil {

@@ -59,8 +59,8 @@ func Client(cfg Config) *http.Client {
 		Timeout: cfg.Timeout,
 		Transport: &http.Transport{
 			DialContext: Dialer(cfg.AllowPrivate).DialContext, ForceAttemptHTTP2: true,
-			MaxIdleConnsPerHost: 4, MaxConnsPerHost: cfg.MaxConns, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeaders,
-			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
+			MaxIdleConnsPerHost: 4, MaxConnsPerHost: cfg.MaxConns, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute, MaxResponseHeaderBytes: maxHeaders,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > cfg.MaxRedirects {
