@@ -26,6 +26,10 @@ type transport struct {
 	stopped chan<- struct{}
 	// heard counts what the server said.
 	heard *heard
+	// held counts what answers hold, of the person; full hears that it was too much.
+	held  *holdings
+	owner string
+	full  func()
 }
 
 // RoundTrip sends the request, and once more with another token where the server
@@ -105,7 +109,8 @@ func (t transport) send(ctx context.Context, r *http.Request) (resp *http.Respon
 	}
 	resp, err = t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = &asks{ReadCloser: &bounded{ReadCloser: resp.Body, left: maxReply}, had: t.heard}
+		body := &held{ReadCloser: resp.Body, of: t.held, who: t.owner, full: t.full}
+		resp.Body = &asks{ReadCloser: &bounded{ReadCloser: body, left: maxReply}, had: t.heard}
 	}
 	return resp, token, err
 }
