@@ -61,7 +61,7 @@ func repeated(n int, event string) string {
 // takes a while: one without measure is left before it has many.
 func TestAServerThatAsksWithoutMeasureIsLeft(t *testing.T) {
 	t.Parallel()
-	const few, many, endless = 100, 1000, 10_500
+	const few, many, endless = 50, 400, 10_500
 	const (
 		ping   = `{"jsonrpc":"2.0","id":%,"method":"ping"}`
 		notice = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":%}}`
