@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -82,7 +83,7 @@ func TestALongListIsCut(t *testing.T) {
 	}, &mcp.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	e := mcpclient.New(nil, nil, mcpclient.Config{})
+	e := mcpclient.New(nil, nil, mcpclient.Config{ListTimeout: time.Minute})
 	for range 2 { // asked, and remembered
 		tools, closeAll := e.Tools(t.Context(), []plugin.MCPServer{{Name: "long", URL: web.URL, AllowPrivate: true}},
 			turn.MCPUser{})

@@ -7,8 +7,8 @@
 // the call is made; that a user's credentials here never reach a server: only the
 // headers that the operator configured do, or the token that the user has for that
 // very server, which goes to its origin alone and with no redirect; that no error
-// repeats a server's address, which may hold a key; and that memory
-// is bounded, whatever a server sends. What servers say of their own tools
+// repeats a server's address, which may hold a key; and that memory and
+// connections are bounded for each person, whatever their servers send. What servers say of their own tools
 // (idempotent) is not believed, so none is run twice; that a tool is read only is, as
 // far as it spares the user a question.
 package mcpclient
@@ -36,6 +36,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/toolschema"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
@@ -72,6 +73,9 @@ type Engine struct {
 	lists *recent.Map[[32]byte, listed]
 	// elicits are the servers that put questions in the course of a call.
 	elicits *recent.Map[[32]byte, struct{}]
+	// held is what answers under way hold, looks and calls who asks servers now, by person.
+	held         holdings
+	looks, calls *ratelimit.Slots
 }
 
 // listed is what a server said of its tools, or that it did not answer.
@@ -96,6 +100,13 @@ const (
 	maxTools = 256
 	maxList  = 512 << 10
 	maxLists = 16 << 20
+	// maxConns bounds the connections of a turn to one server: the calls of a step (agent.Limits), and what it is
+	// answered meanwhile.
+	maxConns = 48
+	// maxLooks and maxCalls bound the lists and the calls of one person that are under way: each
+	// is a connection that a server keeps open as long as it likes. More of that person wait.
+	maxLooks = 16
+	maxCalls = 64
 	// maxElicits bounds the servers that are known to ask.
 	maxElicits = 10_000
 )
@@ -116,6 +127,7 @@ func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
 	return &Engine{
 		invocations: invocations, log: log, cfg: cfg, lists: recent.New[[32]byte, listed](maxLists),
 		elicits: recent.New[[32]byte, struct{}](maxElicits),
+		looks:   ratelimit.NewSlots(maxLooks), calls: ratelimit.NewSlots(maxCalls),
 	}
 }
 
@@ -125,7 +137,7 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 	found := make([][]agent.Tool, len(servers))
 	var all sync.WaitGroup
 	for i, s := range servers {
-		lines[i] = &line{engine: e, server: s}
+		lines[i] = &line{engine: e, server: s, owner: ownerOf(ctx, u.DID, s.URL)}
 		all.Go(func() {
 			tools, err := lines[i].list(ctx)
 			if _, refused := errors.AsType[*plugin.MCPRefusedError](err); refused {
@@ -152,7 +164,7 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 // Offers is what a server offers, by what it said a moment ago or says now: see
 // oraclekit.MCP.
 func (e *Engine) Offers(ctx context.Context, s plugin.MCPServer) ([]plugin.MCPTool, error) {
-	l := &line{engine: e, server: s}
+	l := &line{engine: e, server: s, owner: ownerOf(ctx, "", s.URL)}
 	defer l.close()
 	tools, err := l.list(ctx)
 	if err != nil {
@@ -186,7 +198,7 @@ func shown(err error) error {
 func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string,
 	args json.RawMessage,
 ) (plugin.Result, error) {
-	l := &line{engine: e, server: s}
+	l := &line{engine: e, server: s, owner: ownerOf(ctx, "", s.URL)}
 	defer l.close()
 	return l.call(ctx, tool, args, watch{limit: cmp.Or(s.Timeout, e.cfg.CallTimeout)})
 }
@@ -235,10 +247,15 @@ func (e *Engine) permit(ctx context.Context, server, tool, name string, u turn.M
 type line struct {
 	engine *Engine
 	server plugin.MCPServer
+	owner  string // whose answers count together
 	// refusal is what the server said when it last refused; nil when it did not.
 	refusal atomic.Pointer[plugin.MCPRefusedError]
 	// shut says that the server did not take the headers that it is given.
 	shut atomic.Bool
+	// heard counts what the server said.
+	heard heard
+	// full says that an answer was too much beside others of the owner's.
+	full atomic.Bool
 
 	mu         sync.Mutex
 	session    *mcp.ClientSession
@@ -255,20 +272,22 @@ type line struct {
 func (l *line) list(ctx context.Context) ([]offered, error) {
 	e := l.engine
 	key := l.key()
-	if known, ok := e.lists.Get(key, time.Now()); ok {
-		if refusal, refused := errors.AsType[*plugin.MCPRefusedError](known.err); refused && l.server.Access != nil {
-			// It was somebody else who was refused; this user's access has not heard of it.
-			if _, err := l.server.Access.Refused(ctx, "", refusal.Challenges); err != nil {
-				return nil, err
-			}
-		}
-		return known.tools, known.err
+	if tools, known, err := l.recall(ctx, key); known {
+		return tools, err
+	}
+	leave, err := e.looks.Take(ctx, l.owner)
+	if err != nil {
+		return nil, fmt.Errorf("wait for other lists: %w", err)
+	}
+	defer leave()
+	if tools, known, err := l.recall(ctx, key); known { // another asked meanwhile
+		return tools, err
 	}
 	tools, err := l.ask(ctx)
 	if refusal := l.refusal.Load(); err != nil && refusal != nil {
 		err = refusal
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || err != nil && l.full.Load() { // which is not the server's doing
 		return tools, err
 	}
 	until := time.Now().Add(listFresh)
@@ -281,6 +300,21 @@ func (l *line) list(ctx context.Context) ([]offered, error) {
 	}
 	e.lists.Put(key, listed{tools: tools, err: err}, until, cost)
 	return tools, err
+}
+
+// recall returns the server's tools from memory, if they are known there.
+func (l *line) recall(ctx context.Context, key [32]byte) (tools []offered, known bool, err error) {
+	was, known := l.engine.lists.Get(key, time.Now())
+	if !known {
+		return nil, false, nil
+	}
+	if refusal, refused := errors.AsType[*plugin.MCPRefusedError](was.err); refused && l.server.Access != nil {
+		// It was somebody else who was refused; this user's access has not heard of it.
+		if _, err := l.server.Access.Refused(ctx, "", refusal.Challenges); err != nil {
+			return nil, true, err
+		}
+	}
+	return was.tools, true, was.err
 }
 
 // ask lists the server's tools, as many as are kept.
@@ -339,7 +373,9 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	if holds(l.server) {
 		redirects = 0
 	}
-	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects})
+	client := outbound.Client(outbound.Config{
+		AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects, MaxConns: maxConns,
+	})
 	next := client.Transport
 	l.idle = closeIdle(next)
 	if l.engine.cfg.Transport != nil {
@@ -348,6 +384,7 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	l.progressed = make(chan struct{}, 1)
 	client.Transport = transport{
 		next: next, server: l.server, refused: l.refusal.Store, shut: func() { l.shut.Store(true) }, stopped: l.progressed,
+		heard: &l.heard, held: &l.engine.held, owner: l.owner, full: func() { l.full.Store(true) },
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version},
 		&mcp.ClientOptions{
@@ -399,8 +436,13 @@ func (l *line) leave(session *mcp.ClientSession) {
 // call runs a tool. What the server reports as an error is told to the model. A call to
 // a server that asks has a connection of its own: questions do not say whose they are.
 func (l *line) call(ctx context.Context, tool string, args json.RawMessage, w watch) (plugin.Result, error) {
+	leave, err := l.engine.calls.Take(ctx, l.owner)
+	if err != nil {
+		return plugin.Result{}, fmt.Errorf("wait for other calls: %w", err)
+	}
+	defer leave()
 	if _, asks := l.engine.elicits.Get(l.key(), time.Now()); asks || w.answered != nil {
-		own := &line{engine: l.engine, server: l.server}
+		own := &line{engine: l.engine, server: l.server, owner: l.owner}
 		defer own.close()
 		l = own
 	}

@@ -24,6 +24,12 @@ type transport struct {
 	shut func()
 	// stopped hears that the server was told that a call is stopped.
 	stopped chan<- struct{}
+	// heard counts what the server said.
+	heard *heard
+	// held counts what answers hold, of the person; full hears that it was too much.
+	held  *holdings
+	owner string
+	full  func()
 }
 
 // RoundTrip sends the request, and once more with another token where the server
@@ -103,7 +109,8 @@ func (t transport) send(ctx context.Context, r *http.Request) (resp *http.Respon
 	}
 	resp, err = t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = &bounded{ReadCloser: resp.Body, left: maxReply}
+		body := &held{ReadCloser: resp.Body, of: t.held, who: t.owner, full: t.full}
+		resp.Body = &asks{ReadCloser: &bounded{ReadCloser: body, left: maxReply}, had: t.heard}
 	}
 	return resp, token, err
 }

@@ -25,7 +25,12 @@ type Config struct {
 	// MaxRedirects is how many redirects are followed; they stay on one host.
 	MaxRedirects int
 	Timeout      time.Duration
+	// MaxConns is how many connections a host gets at once; zero is as many as it takes.
+	MaxConns int
 }
+
+// maxHeaders bounds the header of an answer.
+const maxHeaders = 64 << 10
 
 // ErrPrivate is the refusal of an address.
 var ErrPrivate = errors.New("the address is private")
@@ -54,8 +59,8 @@ func Client(cfg Config) *http.Client {
 		Timeout: cfg.Timeout,
 		Transport: &http.Transport{
 			DialContext: Dialer(cfg.AllowPrivate).DialContext, ForceAttemptHTTP2: true,
-			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
+			MaxIdleConnsPerHost: 4, MaxConnsPerHost: cfg.MaxConns, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute, MaxResponseHeaderBytes: maxHeaders,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > cfg.MaxRedirects {

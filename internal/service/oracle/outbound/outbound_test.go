@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
@@ -34,5 +35,23 @@ func TestClient(t *testing.T) {
 	}
 	if err := get(outbound.Config{AllowPrivate: true, MaxRedirects: 5}, "/away"); err == nil {
 		t.Error("a redirect led to another host")
+	}
+}
+
+// Whoever is called says how long an answer is, and not how much of it is held.
+func TestALongHeaderIsNotRead(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]bool{4 << 10: true, 1 << 20: false} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Long", strings.Repeat("x", size))
+		}))
+		t.Cleanup(web.Close)
+		resp, err := outbound.Client(outbound.Config{AllowPrivate: true}).Get(web.URL)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if (err == nil) != want {
+			t.Errorf("%d bytes: %v", size, err)
+		}
 	}
 }
