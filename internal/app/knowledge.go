@@ -27,7 +27,7 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 		readers int
 	)
 	if a.opt.Documents != nil {
-		// Who waits for a place would be charged for what is read there.
+		// Whoever waits for a place would be charged for what is read there.
 		reader, readers = a.opt.Documents, min(a.opt.Documents.Places(), mostReaders)
 	}
 	embedder, err := knowledgekit.NewEmbedder(a.opt.Settings.Knowledge)

@@ -30,6 +30,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/retention"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 )
@@ -187,14 +188,13 @@ func (e examination) documents(ctx context.Context, opt Options) {
 			e.report("documents", "", errors.New(s.Name+": "+s.Problem), "store a better version, or restore an earlier one")
 		}
 	}
-	const remedy = "correct the document of models, its key, or MODEL"
 	set := d.Models.Value()
-	e.report("models", "nothing is known against the models", errors.Join(set.Warnings(time.Now())...), remedy)
+	e.report("models", "nothing is known against the models", errors.Join(set.Warnings(time.Now())...), endpoints.ModelsRemedy)
 	for _, f := range append(set.Probe(ctx, true), set.ProbeSpeech(ctx)...) {
 		var problem error
 		if f.Problem != "" {
 			problem = errors.New(f.Text())
 		}
-		e.report(f.Part(), f.Text(), problem, remedy)
+		e.report(f.Part(), f.Text(), problem, f.Remedy())
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -322,5 +325,23 @@ func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
+	}
+}
+
+// Each half of what the doctor tries is corrected elsewhere: models in their document, and
+// services of speech also by variables of their own.
+func TestTheDoctorNamesWhatCorrectsAServiceOfSpeech(t *testing.T) {
+	t.Parallel()
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer refuses.Close()
+	env := []string{"TEXT_TO_SPEECH_URL=" + refuses.URL, "TEXT_TO_SPEECH_MODEL=tts-1", "SPEECH_API_KEY=wrong"}
+	out, errs, code := run(t, env, "doctor", "--data", deployed(t))
+	lines := strings.Split(out, "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "FAULT  speech ") })
+	if code != 1 || at < 0 || !strings.Contains(lines[at], "the key was refused") ||
+		!strings.Contains(lines[at+1], "SPEECH_API_KEY") || strings.Contains(lines[at+1], "MODEL") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }

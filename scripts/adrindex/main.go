@@ -69,7 +69,7 @@ func write(w io.Writer, folder string) error {
 		areas[p.area] = append(areas[p.area], p)
 	}
 	var b strings.Builder
-	b.WriteString("# Decisions\n\nWhat the next person might undo by accident, and why it is so. A mend, a measurement or a detail belongs into\nthe package's own words; a change of a decision, into its page. Written by `make generate` from the headings:\n`# 0000. Area: title`, a blank line, `Status: accepted. Date: 2006-01-02.`, then the sections Context, Decision and,\nwhere there is something to say, Consequences and Alternatives.\n")
+	b.WriteString("# Decisions\n\nWhat the next person might undo by accident, and why it is so. A mend, a measurement or a detail belongs in\nthe package's own words; a change of a decision, into its page. Written by `make generate` from the headings:\n`# 0000. Area: title`, a blank line, `Status: accepted. Date: 2006-01-02.`, then the sections Context, Decision and,\nwhere there is something to say, Consequences and Alternatives.\n")
 	names := make([]string, 0, len(areas))
 	for name := range areas {
 		names = append(names, name)

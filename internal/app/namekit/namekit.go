@@ -48,7 +48,7 @@ func Parse(text []byte) (string, error) {
 	case utf8.RuneCountInString(name) > maxName:
 		return "", fmt.Errorf("name: at most %d characters", maxName)
 	case strings.ContainsFunc(name, hidden):
-		return "", errors.New("name: one line of signs that are seen")
+		return "", errors.New("name: one line of visible characters")
 	}
 	return name, nil
 }

@@ -51,7 +51,7 @@ type Pulse struct {
 	mu      sync.Mutex
 	began   time.Time // of the write under way; zero when there is none
 	failed  int       // writes in a row
-	trouble string    // what the last writes failed of
+	trouble string    // why the last writes failed
 }
 
 // New returns the pulse of a node.

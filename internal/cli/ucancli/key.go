@@ -17,7 +17,7 @@ const (
 		"words FILE | qr FILE | import [--out FILE] [FILE] | " +
 		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME | " +
 		"link ACCOUNT | telephones | unlink ACCOUNT | reset-pin ACCOUNT | lost ACCOUNT | requests | refuse ID"
-	KeySummary = "make a key (0600) and print its DID; write it down as words or a QR code, and bring it back; make, list and revoke app keys for other programs; link your telephone, and ask through it for a new key in the place of a lost one"
+	KeySummary = "make a key (0600) and copy it as words or a QR code; app keys for other programs; link your telephone, or ask through it for a new key"
 )
 
 // RunKey runs one command line of `castalia key`.

@@ -50,7 +50,7 @@ type Deps struct {
 // Service makes, lists, revokes and recognises app keys. Its methods may be called
 // from many goroutines.
 type Service struct {
-	Deps
+	deps Deps
 }
 
 var _ Authenticator = (*Service)(nil)
@@ -66,8 +66,11 @@ func New(d Deps) (*Service, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &Service{d}, nil
+	return &Service{deps: d}, nil
 }
+
+// Now is the time by which keys end.
+func (s *Service) Now() time.Time { return s.deps.Now() }
 
 // Offer is what a maker has to know before signing: the id of the app key to be, and
 // the holder's DID, to which the delegation must be addressed. Nothing is stored.
@@ -83,7 +86,7 @@ func (s *Service) Offer() (Offer, error) {
 // holder returns the key that holds the delegation of an app key. It is derived, so
 // that it is stored nowhere and every node has it.
 func (s *Service) holder(id string) (did.Signer, error) {
-	mac := hmac.New(sha256.New, s.Secret)
+	mac := hmac.New(sha256.New, s.deps.Secret)
 	mac.Write([]byte("castalia app key holder " + id))
 	signer, err := did.SignerFromSeed(mac.Sum(nil))
 	if err != nil {
@@ -94,7 +97,7 @@ func (s *Service) holder(id string) (did.Signer, error) {
 
 // actAs returns what the key is worth at faces of the scope.
 func (s *Service) actAs(ctx context.Context, k Key, scope Scope) (identity.Principal, error) {
-	return s.Identity.ActFor(ctx, identity.Errand{
+	return s.deps.Identity.ActFor(ctx, identity.Errand{
 		Holder: k.DID, Signer: func() (did.Signer, error) {
 			return s.holder(k.ID)
 		}, Delegation: k.Delegation, Want: wanted(scope),
@@ -134,7 +137,7 @@ func (s *Service) Make(ctx context.Context, caller identity.Principal, n NewKey)
 	if err != nil {
 		return Key{}, "", err
 	}
-	now := s.Now()
+	now := s.deps.Now()
 	k := Key{
 		ID: n.ID, Name: n.Name, Maker: caller.DID, DID: string(holder.DID()), Scopes: scopes, Budget: n.Budget, Created: now,
 		Delegation: token.Encode(), Proof: token.CID(),
@@ -146,7 +149,7 @@ func (s *Service) Make(ctx context.Context, caller identity.Principal, n NewKey)
 		return Key{}, "", fault.Newf(fault.Invalid, "An app key lasts at most %d days: the delegation must expire before that.", MaxLife/(24*time.Hour)).WithCode("app_key_life")
 	}
 	text := newText()
-	if err := s.Store.AddKey(ctx, k, digestOf(text)); err != nil {
+	if err := s.deps.Store.AddKey(ctx, k, digestOf(text)); err != nil {
 		return Key{}, "", fmt.Errorf("add app key: %w", err)
 	}
 	return k, text, nil
@@ -272,14 +275,14 @@ func wanted(s Scope) *ucan.Want {
 // List returns the maker's app keys, the newest first. One whose delegation was
 // withdrawn elsewhere is revoked, whatever its record says.
 func (s *Service) List(ctx context.Context, maker string) ([]Key, error) {
-	list, err := s.Store.Keys(ctx, maker, listLimit)
+	list, err := s.deps.Store.Keys(ctx, maker, listLimit)
 	if err != nil {
 		return nil, err
 	}
-	now := s.Now()
+	now := s.deps.Now()
 	for i := range list {
 		if k := &list[i]; k.Revoked.IsZero() && now.Before(k.Expires) {
-			withdrawn, err := s.Identity.Withdrawn(ctx, k.Delegation)
+			withdrawn, err := s.deps.Identity.Withdrawn(ctx, k.Delegation)
 			if err != nil {
 				return nil, err
 			}
@@ -294,7 +297,7 @@ func (s *Service) List(ctx context.Context, maker string) ([]Key, error) {
 // Revoke ends an app key of the maker; doing it again is fine. The delegation is
 // withdrawn first: when the process dies in between, the key has ended all the same.
 func (s *Service) Revoke(ctx context.Context, maker, id string) (Key, error) {
-	k, ok, err := s.Store.Key(ctx, maker, id)
+	k, ok, err := s.deps.Store.Key(ctx, maker, id)
 	if err != nil {
 		return Key{}, err
 	}
@@ -304,11 +307,11 @@ func (s *Service) Revoke(ctx context.Context, maker, id string) (Key, error) {
 	if !k.Revoked.IsZero() {
 		return k, nil
 	}
-	k.Revoked = s.Now()
-	if err := s.Identity.Withdraw(ctx, k.Delegation, maker); err != nil {
+	k.Revoked = s.deps.Now()
+	if err := s.deps.Identity.Withdraw(ctx, k.Delegation, maker); err != nil {
 		return Key{}, err
 	}
-	return k, s.Store.RevokeKey(ctx, maker, id, k.Revoked)
+	return k, s.deps.Store.RevokeKey(ctx, maker, id, k.Revoked)
 }
 
 // Authenticate implements Authenticator. The record is read each time: that makes a
@@ -374,11 +377,11 @@ func (k Key) closed(scope Scope) bool { return scope != Files && k.Exhausted() }
 
 // recognise finds the app key of a text, if it counts.
 func (s *Service) recognise(ctx context.Context, text string) (Key, time.Time, error) {
-	now := s.Now()
+	now := s.deps.Now()
 	if !wellFormed(text) {
 		return Key{}, now, ErrUnknown
 	}
-	k, ok, err := s.Store.KeyByDigest(ctx, digestOf(text))
+	k, ok, err := s.deps.Store.KeyByDigest(ctx, digestOf(text))
 	switch {
 	case err != nil:
 		return Key{}, now, fault.Wrap(fault.Unavailable, "Whether the app key counts cannot be found out at the moment.", err)
@@ -429,8 +432,8 @@ func (s *Service) touch(ctx context.Context, k Key, now time.Time) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), touchTime)
 	defer cancel()
-	if err := s.Store.TouchKey(ctx, k.ID, now, now.Add(-touchEvery)); err != nil {
-		s.Logger.LogAttrs(ctx, slog.LevelDebug, "the use of an app key was not noted", slog.String("id", k.ID), slog.Any("error", err))
+	if err := s.deps.Store.TouchKey(ctx, k.ID, now, now.Add(-touchEvery)); err != nil {
+		s.deps.Logger.LogAttrs(ctx, slog.LevelDebug, "the use of an app key was not noted", slog.String("id", k.ID), slog.Any("error", err))
 	}
 }
 
@@ -440,12 +443,12 @@ func (s *Service) touch(ctx context.Context, k Key, now time.Time) {
 // asked: it was let in. What is held stays spent until it is settled: a node that dies
 // in between gives nothing away.
 func (s *Service) Reserve(ctx context.Context, maker, id string, want Amount) (held Amount, err error) {
-	held, ok, err := s.Store.ReserveKey(ctx, maker, id, bounded(want))
+	held, ok, err := s.deps.Store.ReserveKey(ctx, maker, id, bounded(want))
 	if err != nil {
 		return Amount{}, err
 	}
 	if !ok {
-		k, _, err := s.Store.Key(ctx, maker, id)
+		k, _, err := s.deps.Store.Key(ctx, maker, id)
 		if err != nil {
 			return Amount{}, err
 		}
@@ -462,7 +465,7 @@ func (s *Service) Settle(ctx context.Context, id string, held, used Amount) erro
 	if rest == (Amount{}) {
 		return nil
 	}
-	return s.Store.ChargeKey(ctx, id, rest)
+	return s.deps.Store.ChargeKey(ctx, id, rest)
 }
 
 func bounded(a Amount) Amount {

@@ -49,7 +49,7 @@ func newHosts() *hosts {
 func (h *hosts) ask(ctx context.Context, d did.DID, question func() (did.Document, error)) (did.Document, error) {
 	host, _, _ := strings.Cut(strings.ToLower(d.ID()), ":")
 	l := h.join(host)
-	defer h.part(host, l)
+	defer h.leave(host, l)
 	select {
 	case l.places <- struct{}{}:
 	case <-ctx.Done():
@@ -82,7 +82,7 @@ func (h *hosts) join(host string) *line {
 	return l
 }
 
-func (h *hosts) part(host string, l *line) {
+func (h *hosts) leave(host string, l *line) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l.here--; l.here == 0 {

@@ -37,7 +37,7 @@ type Retention struct {
 	Archive     Keep `env:"RETENTION_ARCHIVE" doc:"How long conversations stay in the database after they were last used, such as 90d; then they move, sealed and compressed, to the object store, and come back when somebody opens them. off leaves them in the database."`
 	Runs        Keep `env:"RETENTION_RUNS" doc:"How long is kept how an answer came about (its run); the transcript stays. off keeps it for ever."`
 	Calls       Keep `env:"RETENTION_CALLS" doc:"How long records of ended calls are kept; recordings are files and stay. off keeps them for ever."`
-	Events      Keep `env:"RETENTION_EVENTS" doc:"How long changes of files are kept, which are their feed and audit. Who reads the feed from an older place is told so. off keeps them for ever."`
+	Events      Keep `env:"RETENTION_EVENTS" doc:"How long changes of files are kept, which are their feed and audit. Whoever reads the feed from an older place is told so. off keeps them for ever."`
 	Audit       Keep `env:"RETENTION_AUDIT" doc:"How long is kept what operators did; off keeps it for ever."`
 	Shares      Keep `env:"RETENTION_SHARES" doc:"How long links to files are kept after they expired; off keeps them for ever."`
 	Forms       Keep `env:"RETENTION_FORMS" doc:"How long forms that callers sent are kept; off keeps them for ever."`
@@ -119,7 +119,7 @@ type Identity struct {
 
 // Access is who may come in, and how much of the oracle each of them may have.
 type Access struct {
-	Mode      string      `env:"ACCESS" allowed:"open|invite|closed" doc:"Who may come in: open (everybody who makes a key), invite (members, and who has an invitation) or closed (members alone). Empty keeps what was chosen before; a new deployment is then open, and in production does not start."`
+	Mode      string      `env:"ACCESS" allowed:"open|invite|closed" doc:"Who may come in: open (everybody who makes a key), invite (members, and whoever has an invitation) or closed (members alone). Empty keeps what was chosen before; a new deployment is then open, and in production does not start."`
 	DIDs      []string    `env:"ACCESS_DIDS" doc:"DIDs that are members, beside those that castalia members adds."`
 	Messages  CountLimit  `env:"MESSAGES_PER_DAY" default:"auto" doc:"Messages that a user may send to the oracle in a day (UTC); auto is 200 in production with ACCESS=open, else no limit."`
 	Cost      DollarLimit `env:"MODEL_COST_PER_DAY" default:"auto" doc:"US dollars that a user's messages may cost in a day (UTC), by MODEL_PRICES; auto is 1 in production with ACCESS=open, else no limit."`

@@ -43,14 +43,14 @@ func (r Role) String() string {
 
 // OperatorIdentity is who uses an operators' route.
 type OperatorIdentity struct {
-	// Name is how records call them: a DID, or which secret was shown.
+	// Name is what records call them: a DID, or which secret was shown.
 	Name string
 	Role Role
 	// From is the DID whose role it is, theirs or that of who lends it, and "" for a secret.
 	From string
 	// Lent says that the role is another's, by a delegation that ends.
 	Lent bool
-	// Still fails when they may not do any more what they could when they were let in; nil may.
+	// Still fails once they may no longer do what they could when they were let in; nil never does.
 	Still func(context.Context) error
 }
 

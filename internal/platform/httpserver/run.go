@@ -35,14 +35,15 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Secure serves HTTPS too, as Config.TLS would, for who learns that behind Listen alone. It is called before Run.
+// Secure serves HTTPS too, as Config.TLS would, for callers that learn only after
+// Listen that it is wanted. It is called before Run.
 func (s *Server) Secure(ctx context.Context, addr string, how *tls.Config,
 	plain func(w http.ResponseWriter, r *http.Request) bool,
 ) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.started || s.secure != nil {
-		return errors.New("serve https: the server is running, or does already")
+		return errors.New("serve https: the server is running, or serves it already")
 	}
 	if s.secure, err = listener.Listen(ctx, addr, s.conns); err != nil {
 		return err

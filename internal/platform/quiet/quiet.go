@@ -34,8 +34,8 @@ type Watch struct {
 	sleepers map[*Sleeper]struct{}
 }
 
-// Told takes in a name of all that was visible to a reading that began at a time: two
-// readings of one name saw the same. Nothing means that nobody can say.
+// Told is given a name for all that a reading saw which began at a time: two readings with
+// the same name saw the same. An empty name means that nobody can say.
 func (w *Watch) Told(began time.Time, visible string) {
 	if w == nil {
 		return
@@ -52,7 +52,7 @@ func (w *Watch) Told(began time.Time, visible string) {
 	}
 }
 
-// now is what is visible, or nothing when that was told too long ago.
+// now is the name of what is visible, or empty when that was told too long ago.
 func (w *Watch) now() string {
 	if w == nil {
 		return ""
@@ -100,7 +100,7 @@ func (w *Watch) Sleeper(pause time.Duration) *Sleeper {
 	return s
 }
 
-// Stop ends it: C is silent from then on.
+// Stop ends the clock: C is silent from then on.
 func (s *Sleeper) Stop() {
 	if s.watch != nil {
 		s.watch.mu.Lock()

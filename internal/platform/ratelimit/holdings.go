@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Holdings bounds what the requests of one key hold of memory together, whose answers
-// stay until they are read, and how many of them work at a time; more of that key wait,
-// first come, first served, and nobody else does. Keys cost nothing while nobody of them
-// is here. No Holdings at all bound nothing.
+// Holdings bounds how much memory the requests of one key hold together, since answers
+// stay until they are read, and how many of them work at a time. More of that key wait,
+// first come, first served, and nobody else does. A key costs nothing while it has no
+// requests. A nil Holdings bounds nothing.
 type Holdings struct {
 	bytes int64
 	work  *Slots
@@ -41,7 +41,7 @@ func (h *Holdings) Begin(key string) *Holding {
 	return &Holding{of: h, key: key}
 }
 
-// Holding is what one request holds. Its work is done by one goroutine.
+// Holding is what one request holds. One goroutine uses it.
 type Holding struct {
 	of  *Holdings
 	key string
@@ -120,7 +120,7 @@ func (h *Holding) Keep(n int64) {
 // Leave gives all of it back.
 func (h *Holding) Leave() { h.Keep(0) }
 
-// Work waits until the request may work, or until ctx ends. Whoever may calls done after
+// Work waits until the request may work, or until ctx ends. The caller calls done after
 // the work, which is before the answer is read.
 func (h *Holding) Work(ctx context.Context) (done func(), err error) {
 	if h == nil {
@@ -140,7 +140,7 @@ func (h *Holdings) Of(key string) (held int64, waiting int) {
 	return held, waiting
 }
 
-// settle lets in those for whom there is room now, under the lock.
+// settle lets in those for whom there is room now. Call it with h.mu held.
 func (h *Holdings) settle(key string, s *shelf) {
 	for len(s.waiting) > 0 && s.held+s.waiting[0].n <= h.bytes {
 		s.held += s.waiting[0].n

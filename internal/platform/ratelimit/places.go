@@ -2,8 +2,8 @@ package ratelimit
 
 import "sync"
 
-// Places bounds how many of one key are here at a time. Nobody waits: who finds no
-// place is refused. Keys cost nothing while nobody of them is here. A nil Places has
+// Places bounds how many of one key are here at a time. Nobody waits: whoever finds no
+// place is refused. A key costs nothing while nobody is here under it. A nil Places has
 // room for all.
 type Places struct {
 	each int

@@ -35,14 +35,14 @@ func (s *Slots) Take(ctx context.Context, key string) (leave func(), err error) 
 	s.mu.Unlock()
 	select {
 	case k.taken <- struct{}{}:
-		return func() { <-k.taken; s.part(key, k) }, nil
+		return func() { <-k.taken; s.leave(key, k) }, nil
 	case <-ctx.Done():
-		s.part(key, k)
+		s.leave(key, k)
 		return nil, context.Cause(ctx)
 	}
 }
 
-func (s *Slots) part(key string, k *throng) {
+func (s *Slots) leave(key string, k *throng) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k.here--; k.here == 0 {

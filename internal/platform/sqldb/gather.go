@@ -37,7 +37,7 @@ func Gather(ctx context.Context, tx Querier, g Gathered) error {
 	return nil
 }
 
-// gatherer has what the functions of a transaction have gathered. It belongs to the writer's loop.
+// gatherer holds what the functions of a transaction have gathered. It belongs to the writer's loop.
 type gatherer struct {
 	rows   []Gathered
 	tables []string

@@ -79,7 +79,7 @@ const (
 	// Each issuer has an address of its own to lead back to, and we are known to it by a
 	// document of its own: a hostile one that sends people on to another to agree there is
 	// sent no code of that other, which takes no redirect that is not registered there, also
-	// where it does not name itself in its answers (RFC 9700, 4.4.2). Who takes whatever a
+	// where it does not name itself in its answers (RFC 9700, 4.4.2). Whoever takes whatever a
 	// document says shows the document's name to whoever agrees, and that names the issuer.
 	// The two addresses above are for clients that operators registered by hand, and for
 	// authorizations of releases before. No other address begins with the first: some take

@@ -76,7 +76,7 @@ func SignerFromWords(text string) (Signer, error) {
 	}
 	seed := raw[:ed25519.SeedSize]
 	if sum := sha256.Sum256(seed); sum[0] != raw[ed25519.SeedSize] {
-		return Signer{}, fmt.Errorf("%w: each is on the list, but the checksum is wrong: one is another, or two changed places", ErrWords)
+		return Signer{}, fmt.Errorf("%w: each is on the list, but the checksum is wrong: one is wrong, or two are swapped", ErrWords)
 	}
 	return SignerFromSeed(seed)
 }

@@ -43,7 +43,7 @@ func Types() []Type {
 		{Name: "knowledge.asked", Doc: "Somebody sent a question to the people of the owner's collection. Neither its words nor who asked is told.", Data: "collectionId, inquiryId"},
 		{Name: "knowledge.settled", Doc: "Such a question waits no more; status is answered, dismissed or removed.", Data: "collectionId, inquiryId, status"},
 		{Name: "form.submitted", Doc: "A telephone user sent a form whose menu names the owner. The telephone's number is not told.", Data: "form, submissionId, account, language, values"},
-		{Name: "key.asked", Doc: "Somebody asked at a linked telephone for a new key in the place of the owner's. Who still has the old one and did not ask refuses it.", Data: "requestId, account, key, readyAt"},
+		{Name: "key.asked", Doc: "Somebody asked at a linked telephone for a new key in the place of the owner's. Whoever still has the old one and did not ask refuses it.", Data: "requestId, account, key, readyAt"},
 		{Name: "key.bound", Doc: "An operator approved a new key: it signs for the owner from now on, and what the old one signed is refused.", Data: "requestId, account, key"},
 		{Name: "key.undone", Doc: "An operator took a new key back: it is nobody's any more, and the one before signs for the owner.", Data: "requestId, account, key"},
 		{Name: TypeCalled, Doc: "A telephone user came to an action of a menu that names this endpoint, which is told alone and may answer with values for the next screen. The telephone's number is not told; caller stands for it, always the same.", Data: "webhook, caller, account, language, values"},

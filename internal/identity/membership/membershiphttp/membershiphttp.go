@@ -178,7 +178,7 @@ func Surface(d Deps) httpserver.Surface {
 			{
 				Method: http.MethodDelete, Pattern: "/operator/invitations/{id}", Auth: httpserver.Operator, Tags: operators,
 				Params:  []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "The invitation's id."}},
-				Summary: "Withdraw an invitation", Doc: "Who came by it stays a member.",
+				Summary: "Withdraw an invitation", Doc: "Whoever came by it stays a member.",
 				Replies: []httpserver.Reply{{Status: http.StatusNoContent}}, Handler: a.revoke,
 			},
 		},

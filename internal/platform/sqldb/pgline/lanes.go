@@ -44,7 +44,7 @@ func (ls *Lanes) join(name string) *lane {
 	return l
 }
 
-func (ls *Lanes) part(name string, l *lane) {
+func (ls *Lanes) release(name string, l *lane) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if l.users--; l.users == 0 {
@@ -59,7 +59,7 @@ func (ls *Lanes) enter(ctx context.Context, name string) error {
 	case l.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		ls.part(name, l)
+		ls.release(name, l)
 		return ctx.Err()
 	}
 }
@@ -71,7 +71,7 @@ func (ls *Lanes) try(name string) bool {
 	case l.turn <- struct{}{}:
 		return true
 	default:
-		ls.part(name, l)
+		ls.release(name, l)
 		return false
 	}
 }
@@ -82,7 +82,7 @@ func (ls *Lanes) leave(name string) {
 	l := ls.open[name]
 	ls.mu.Unlock()
 	<-l.turn
-	ls.part(name, l)
+	ls.release(name, l)
 }
 
 // Pass is what one transaction holds.

@@ -27,7 +27,7 @@ type Work struct {
 	// else it is called after a Pause.
 	Index func(ctx context.Context) (more bool, err error)
 	Pause time.Duration
-	// Quiet, when set, spares Index calls that would find nothing. Who sets it finds by
+	// Quiet, when set, spares Index calls that would find nothing. Whoever sets it finds by
 	// Index all that waits, and not only what is due.
 	Quiet *quiet.Watch
 	// Tidy joins and destroys segments, and Sweep deletes what is dead. Patrol, if there

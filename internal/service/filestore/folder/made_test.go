@@ -129,7 +129,7 @@ func TestOnlyAnEmptyFolderIsDropped(t *testing.T) {
 				t.Errorf("%s: %+v, %v", path, r, err)
 			}
 		}
-		// Who does not see the dot-file in it takes the folder for empty: the file stays.
+		// Whoever does not see the dot-file in it takes the folder for empty: the file stays.
 		if _, err := w.Folders.Drop(t.Context(), below("/", filestore.All), "/h", filestore.Once{}); err != nil {
 			t.Error(err)
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// Every change is noted, with its paths, and in no quota: one request each is bounded by
-// how many requests somebody may send. Moves, copies and restores of many files at once
-// note thousands by one request. So much a namespace may note by those on a node at once,
-// and so much a second in the long run; deleting counts, and is never refused.
+// Every change is noted with its paths, and notes are in no quota: where a request makes one
+// note, the limit on requests bounds them. A move, copy or restore of many files makes
+// thousands in one request. By those a namespace may note this much at once on a node, and
+// this much a second in the long run; deleting counts too, but is never refused.
 const (
 	notesAtOnce   = 256 << 20
 	notesASecond  = 64 << 10
@@ -34,8 +34,7 @@ func (n noted) left(now time.Time) float64 {
 	return math.Max(0, n.bytes-notesASecond*math.Max(0, now.Sub(n.at).Seconds()))
 }
 
-// NoteOf is about what the note of a change of a file takes that was at one path and is
-// at another.
+// NoteOf is about how many bytes it takes to note that a file went from one path to another.
 func NoteOf(from, to string) int64 { return int64(noteBytes + len(from) + len(to)) }
 
 // MayNote refuses an act on many files of a namespace that noted too much lately.
@@ -47,7 +46,7 @@ func (s *Service) MayNote(namespace string) error {
 		return nil
 	}
 	wait := time.Duration(math.Ceil(over/notesASecond)) * time.Second
-	return fault.New(fault.RateLimited, "very many files were moved, copied or restored here lately: wait before the next that are").
+	return fault.New(fault.RateLimited, "a great many files were moved, copied or restored here lately: wait before you move, copy or restore more").
 		WithCode("too_many_changes").WithRetryAfter(wait)
 }
 

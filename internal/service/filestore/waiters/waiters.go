@@ -14,7 +14,8 @@ import (
 const (
 	// poll is how often a follower looks without having been woken.
 	poll = time.Second
-	// Of more than few followers each rests so long, for each of them, before it looks.
+	// Where there are more than few followers, each rests before it looks: this long for
+	// every one of them.
 	few  = 16
 	rest = time.Millisecond
 )
@@ -41,7 +42,7 @@ type Follower struct {
 	in        *following
 }
 
-// Follow returns a follower. Whoever does not follow any longer leaves, once: anybody can
+// Follow returns a follower, which is to leave once, when it no longer follows: anybody can
 // have a namespace in which nothing ever happens.
 func (w *Waiters) Follow(namespace string) *Follower {
 	w.mu.Lock()

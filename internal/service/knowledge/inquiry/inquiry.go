@@ -202,7 +202,7 @@ type Deps struct {
 
 // Service is the inquiries of a community.
 type Service struct {
-	Deps
+	deps     Deps
 	wake     chan struct{}
 	channels map[Channel]Deliver
 }
@@ -215,7 +215,7 @@ func New(d Deps) *Service {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &Service{Deps: d, wake: make(chan struct{}, 1), channels: map[Channel]Deliver{}}
+	return &Service{deps: d, wake: make(chan struct{}, 1), channels: map[Channel]Deliver{}}
 }
 
 // Reach says how answers reach a channel. It is called before anything runs.
@@ -268,20 +268,20 @@ func (s *Service) Ask(ctx context.Context, who knowledge.Caller, a Asking) (Inqu
 	if a.ID == "" {
 		a.ID = knowledge.NewID()
 	}
-	now := s.Now()
+	now := s.deps.Now()
 	kept := record{Text: a.Text, Language: a.Language, Asker: a.Asker}
 	sealed, err := s.seal(c, a.ID, kept)
 	if err != nil {
 		return Inquiry{}, err
 	}
-	askers, err := s.Knowledge.Pseudonyms(ctx, nameOf(a.Asker))
+	askers, err := s.deps.Knowledge.Pseudonyms(ctx, nameOf(a.Asker))
 	if err != nil {
 		return Inquiry{}, err
 	}
 	r := Row{
 		ID: a.ID, Collection: c, Asker: askers[0], Sealed: sealed, Created: now, Events: []Event{{At: now, What: didAsk}},
 	}
-	if err := s.Store.AddInquiry(ctx, r, askers, MaxWaiting, MaxHeld); err != nil {
+	if err := s.deps.Store.AddInquiry(ctx, r, askers, MaxWaiting, MaxHeld); err != nil {
 		return Inquiry{}, err
 	}
 	return show(r, kept), nil
@@ -308,13 +308,13 @@ func nameOf(a Asker) string {
 // responsible chooses the collection whose staff is asked: the one that was named,
 // or the one with the nearest document.
 func (s *Service) responsible(ctx context.Context, who knowledge.Caller, a Asking) (knowledge.Collection, error) {
-	readable, err := s.Knowledge.Readable(ctx, who)
+	readable, err := s.deps.Knowledge.Readable(ctx, who)
 	if err != nil {
 		return knowledge.Collection{}, err
 	}
 	wanted := a.Collection
 	if wanted == "" && len(readable) > 1 {
-		found, err := s.Knowledge.Search(ctx, who, knowledge.Question{Text: a.Text, Language: a.Language, Limit: 1})
+		found, err := s.deps.Knowledge.Search(ctx, who, knowledge.Question{Text: a.Text, Language: a.Language, Limit: 1})
 		if err != nil {
 			return knowledge.Collection{}, err
 		}
@@ -337,11 +337,11 @@ func (s *Service) seal(c knowledge.Collection, id string, r record) ([]byte, err
 	if err != nil {
 		return nil, fmt.Errorf("encode inquiry: %w", err)
 	}
-	return s.Knowledge.SealText(c, sealedName(id), plain)
+	return s.deps.Knowledge.SealText(c, sealedName(id), plain)
 }
 
 func (s *Service) open(r Row) (record, error) {
-	plain, err := s.Knowledge.OpenText(r.Collection, sealedName(r.ID), r.Sealed)
+	plain, err := s.deps.Knowledge.OpenText(r.Collection, sealedName(r.ID), r.Sealed)
 	if err != nil {
 		return record{}, fmt.Errorf("open inquiry: %w", err)
 	}
@@ -378,7 +378,7 @@ func (s *Service) List(ctx context.Context, scope Scope, p Page) ([]Inquiry, err
 	if p.Limit <= 0 || p.Limit > MaxPage {
 		p.Limit = MaxPage
 	}
-	rows, err := s.Store.Inquiries(ctx, scope, p)
+	rows, err := s.deps.Store.Inquiries(ctx, scope, p)
 	if err != nil {
 		return nil, err
 	}
@@ -387,7 +387,7 @@ func (s *Service) List(ctx context.Context, scope Scope, p Page) ([]Inquiry, err
 
 // Mine lists what an asker has asked, the newest first, with the answers.
 func (s *Service) Mine(ctx context.Context, a Asker) ([]Inquiry, error) {
-	rows, err := s.Store.InquiriesOf(ctx, s.Knowledge.KnownPseudonyms(nameOf(a)), MaxPage)
+	rows, err := s.deps.Store.InquiriesOf(ctx, s.deps.Knowledge.KnownPseudonyms(nameOf(a)), MaxPage)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 	n := 0
 	for state := Waiting; state <= Dismissed; state++ {
 		for page := (Page{State: state, Limit: MaxPage}); ; {
-			rows, err := s.Store.Inquiries(ctx, Scope{All: true}, page)
+			rows, err := s.deps.Store.Inquiries(ctx, Scope{All: true}, page)
 			if err != nil {
 				return n, err
 			}
@@ -37,9 +37,9 @@ func (s *Service) rename(ctx context.Context, r Row) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	askers, err := s.Knowledge.Pseudonyms(ctx, nameOf(in.Asker))
+	askers, err := s.deps.Knowledge.Pseudonyms(ctx, nameOf(in.Asker))
 	if err != nil || askers[0] == r.Asker {
 		return 0, err
 	}
-	return 1, s.Store.RenameAsker(ctx, r.ID, askers[0])
+	return 1, s.deps.Store.RenameAsker(ctx, r.ID, askers[0])
 }

@@ -30,7 +30,7 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 	if len(a.Question) > knowledge.MaxQuery || !utf8.ValidString(a.Question) {
 		return Inquiry{}, fault.Newf(fault.Invalid, "A question has 1 to %d bytes.", knowledge.MaxQuery)
 	}
-	r, err := s.Store.Inquiry(ctx, scope, id)
+	r, err := s.deps.Store.Inquiry(ctx, scope, id)
 	if err != nil {
 		return Inquiry{}, err
 	}
@@ -38,7 +38,7 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 	if err != nil {
 		return Inquiry{}, err
 	}
-	now := s.Now()
+	now := s.deps.Now()
 	in.Answer = a.Text
 	settling := Settling{
 		ID: r.ID, State: Answered, Deliver: true, MaxPairs: knowledge.MaxPairs,
@@ -53,7 +53,7 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 		if a.Question != "" {
 			question = a.Question
 		}
-		pair, err := s.Knowledge.SealPair(r.Collection,
+		pair, err := s.deps.Knowledge.SealPair(r.Collection,
 			knowledge.Pair{ID: r.ID, Question: question, Answer: a.Text, Language: in.Language, Answered: now})
 		if err != nil {
 			return Inquiry{}, err
@@ -70,7 +70,7 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 
 // Dismiss ends an inquiry without an answer. The asker sees that it was dismissed.
 func (s *Service) Dismiss(ctx context.Context, scope Scope, id, by string) (Inquiry, error) {
-	r, err := s.Store.Inquiry(ctx, scope, id)
+	r, err := s.deps.Store.Inquiry(ctx, scope, id)
 	if err != nil {
 		return Inquiry{}, err
 	}
@@ -78,7 +78,8 @@ func (s *Service) Dismiss(ctx context.Context, scope Scope, id, by string) (Inqu
 	if err != nil {
 		return Inquiry{}, err
 	}
-	settling := Settling{ID: r.ID, State: Dismissed, Sealed: r.Sealed, Event: Event{At: s.Now(), By: by, What: didDismiss}}
+	e := Event{At: s.deps.Now(), By: by, What: didDismiss}
+	settling := Settling{ID: r.ID, State: Dismissed, Sealed: r.Sealed, Event: e}
 	if err := s.settle(ctx, settling); err != nil {
 		return Inquiry{}, err
 	}
@@ -88,10 +89,10 @@ func (s *Service) Dismiss(ctx context.Context, scope Scope, id, by string) (Inqu
 }
 
 func (s *Service) settle(ctx context.Context, settling Settling) error {
-	if err := s.Store.SettleInquiry(ctx, settling); err != nil {
+	if err := s.deps.Store.SettleInquiry(ctx, settling); err != nil {
 		return err
 	}
-	s.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"),
+	s.deps.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"),
 		slog.String("inquiry", settling.ID), slog.String("what", settling.Event.What), slog.String("by", settling.Event.By))
 	select {
 	case s.wake <- struct{}{}:
@@ -102,15 +103,15 @@ func (s *Service) settle(ctx context.Context, settling Settling) error {
 
 // Remove forgets an inquiry and takes back the pair that it became.
 func (s *Service) Remove(ctx context.Context, scope Scope, id, by string) error {
-	r, err := s.Store.Inquiry(ctx, scope, id)
+	r, err := s.deps.Store.Inquiry(ctx, scope, id)
 	if err != nil {
 		return err
 	}
-	e := Event{At: s.Now(), By: by, What: didRemove}
-	if err := s.Store.RemoveInquiry(ctx, r.ID, e); err != nil {
+	e := Event{At: s.deps.Now(), By: by, What: didRemove}
+	if err := s.deps.Store.RemoveInquiry(ctx, r.ID, e); err != nil {
 		return err
 	}
-	s.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"), slog.String("inquiry", r.ID),
+	s.deps.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"), slog.String("inquiry", r.ID),
 		slog.String("what", e.What), slog.String("by", by))
 	return nil
 }
@@ -118,11 +119,11 @@ func (s *Service) Remove(ctx context.Context, scope Scope, id, by string) error 
 // RunReplies brings answers to those who asked, until ctx ends. Any number of nodes
 // may run it.
 func (s *Service) RunReplies(ctx context.Context) error {
-	return s.Store.WorkReplies(ctx, s.wake, s.deliver)
+	return s.deps.Store.WorkReplies(ctx, s.wake, s.deliver)
 }
 
 func (s *Service) deliver(ctx context.Context, id string) error {
-	r, err := s.Store.Inquiry(ctx, Scope{All: true}, id)
+	r, err := s.deps.Store.Inquiry(ctx, Scope{All: true}, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil // it was removed meanwhile
 	}
@@ -139,7 +140,7 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 	}
 	err = bring(ctx, Reply{ID: r.ID, Asker: in.Asker, Question: in.Text, Answer: in.Answer, Language: in.Language})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Gone) {
-		s.Logger.InfoContext(ctx, "the asker of an inquiry is gone", slog.String("event", "inquiry.asker_gone"), slog.String("inquiry", r.ID))
+		s.deps.Logger.InfoContext(ctx, "the asker of an inquiry is gone", slog.String("event", "inquiry.asker_gone"), slog.String("inquiry", r.ID))
 		return nil
 	}
 	return err

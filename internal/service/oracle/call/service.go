@@ -51,7 +51,7 @@ type Deps struct {
 // Config limits calls. Zero values mean the defaults.
 type Config struct {
 	Node string
-	// OracleName is how the built-in greeting calls the oracle.
+	// OracleName is what the built-in greeting calls the oracle.
 	OracleName string
 	MaxLength  time.Duration // 1h
 	PerUser    int           // 2 calls at once, in the fleet

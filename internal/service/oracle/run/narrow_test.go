@@ -55,7 +55,7 @@ func (s *rest) Answer(_ context.Context, a oracle.Answer) (oracle.Approval, bool
 
 func (*rest) Finish(context.Context, Ending) error { return nil }
 
-// Who began a run with a delegation alone comes to nothing that its issuer stored or brings,
+// Whoever began a run with a delegation alone comes to nothing that its issuer stored or brings,
 // however the run goes on without that request.
 func TestANarrowRunGoesOnWithNothing(t *testing.T) {
 	t.Parallel()

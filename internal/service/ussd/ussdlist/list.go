@@ -22,14 +22,14 @@ type List struct {
 	Sheet      string `yaml:"sheet"`
 	// Show is how a row looks in each language, with {{column}} in it.
 	Show map[string]string `yaml:"show"`
-	// Search names the columns in which a word is looked for; none are all.
+	// Search names the columns in which a word is looked for; none means all.
 	Search []string `yaml:"search"`
-	// Where leaves the rows whose columns are what variables are: variables by column.
+	// Where keeps only the rows whose columns equal variables: variables by column.
 	Where map[string]string `yaml:"where"`
 	// Take lets callers choose a row: columns by the variable that each fills.
 	Take map[string]string `yaml:"take"`
-	// Key names the columns that make a row the same one when others of it change; none
-	// are all: then a row that changed is another.
+	// Key names the columns by which a row stays the same one when its others change; none
+	// means all: then a row that changed is another.
 	Key []string `yaml:"key"`
 }
 

@@ -83,7 +83,7 @@ func (t *Table) Find(l List, language string, vars map[string]string) (p Page, e
 	wanted = slices.Compact(wanted)
 	narrow := t.narrowing(l.Where, vars)
 	for i, row := range t.Rows {
-		if !narrow.fits(row) || len(wanted) > 0 && !matches(t.apart()[i], search, wanted) {
+		if !narrow.fits(row) || len(wanted) > 0 && !matches(t.wordsOfCells()[i], search, wanted) {
 			continue
 		}
 		if p.Found++; p.Found <= MaxShown {
@@ -123,8 +123,8 @@ func (n narrowing) fits(row []string) bool {
 	return true
 }
 
-// apart are the words of each cell.
-func (t *Table) apart() [][][]string {
+// wordsOfCells are the words of each cell, split once.
+func (t *Table) wordsOfCells() [][][]string {
 	t.once.Do(func() {
 		t.words = make([][][]string, len(t.Rows))
 		for i, row := range t.Rows {

@@ -122,7 +122,7 @@ func (s *Store) PutCode(ctx context.Context, c ussdcode.Code, send string, by us
 			return fmt.Errorf("store code: %w", err)
 		}
 		if c.Purpose == ussdpin.PurposeReset {
-			// Who was asked for a code vouches for its owner. Codes for links are made for
+			// Whoever was asked for a code vouches for its owner. Codes for links are made for
 			// anybody: they give nobody new guesses.
 			if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Account, c.Purpose); err != nil {
 				return fmt.Errorf("forget wrong codes: %w", err)

@@ -10,7 +10,7 @@ import (
 
 // PruneCrowds forgets the oldest deliveries of endpoints that have more than so many, with the events
 // that nobody else is told: one move of a large folder makes thousands, and is quickly repeated.
-// It forgets at most a limit of each, and reports whether there are more.
+// It forgets at most limit deliveries of each endpoint, and reports whether there are more.
 func (s *Store) PruneCrowds(ctx context.Context, most, limit int) (more bool, err error) {
 	crowded, err := sqldb.Strings(ctx, s.db.Read(), `SELECT endpoint FROM webhook_deliveries GROUP BY endpoint HAVING COUNT(*) > $1`, most)
 	if err != nil {

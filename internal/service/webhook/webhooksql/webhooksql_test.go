@@ -526,7 +526,7 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// Who hangs has so many places, and a call for which there is none is not made.
+// Whoever hangs has so many places, and a call for which there is none is not made.
 func TestCallsAreCounted(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(t *testing.T) *sqldb.DB) {

@@ -89,6 +89,38 @@ func TestOnlyAVoiceInterrupts(t *testing.T) {
 	}
 }
 
+// The oracle's voice is held within 150 ms of somebody beginning to speak, wherever in a
+// piece of sound that is.
+func TestAVoiceIsNoticedAtOnce(t *testing.T) {
+	t.Parallel()
+	const piece = HeardRate / 50
+	for _, pitch := range []float64{85, 120, 180, 250, 330} {
+		for offset := 0; offset < piece; offset += piece / 8 {
+			rnd := rand.New(rand.NewPCG(7, 8))
+			d := NewDetector(DetectorConfig{})
+			began, noticed := 2*HeardRate+offset, -1
+			for at := 0; at < 3*HeardRate && noticed < 0; {
+				pcm := make([]int16, piece)
+				for i := range pcm {
+					v := 0.0005 * (2*rnd.Float64() - 1)
+					if at >= began {
+						v += syllable(rnd, at-began, pitch)
+					}
+					pcm[i] = clampSample(v * math.MaxInt16)
+					at++
+				}
+				if d.Feed(pcm).Noticed {
+					noticed = at
+				}
+			}
+			after := time.Duration(noticed-began) * time.Second / HeardRate
+			if noticed < began || after > 150*time.Millisecond {
+				t.Errorf("a voice of %.0f Hz that begins at sample %d is noticed after %v", pitch, offset, after)
+			}
+		}
+	}
+}
+
 // BenchmarkDetector hears ten seconds of a voice with its pauses.
 func BenchmarkDetector(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(5, 6))

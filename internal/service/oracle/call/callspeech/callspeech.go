@@ -34,7 +34,7 @@ import (
 
 // Config says which service. Zero times mean the defaults.
 type Config struct {
-	Name    string // how operators call it
+	Name    string // what operators call it
 	BaseURL string // with its version, such as https://api.openai.com/v1
 	Key     string
 	Model   string
@@ -150,7 +150,7 @@ func broken(format string, args ...any) error {
 		&ServiceError{Status: http.StatusOK, Said: fmt.Sprintf(format, args...)})
 }
 
-// Name is how operators call it.
+// Name is what operators call it.
 func (s *Service) Name() string { return s.cfg.Name }
 
 // Model is what it is asked for.

@@ -77,6 +77,20 @@ func (f Finding) Part() string {
 	return "models"
 }
 
+// ModelsRemedy says what corrects findings about models, and speechRemedy about speech.
+const (
+	ModelsRemedy = "correct the document of models, its key, or MODEL"
+	speechRemedy = "correct `speech` in the document of models, or SPEECH_TO_TEXT_URL, TEXT_TO_SPEECH_URL and SPEECH_API_KEY"
+)
+
+// Remedy says what corrects it.
+func (f Finding) Remedy() string {
+	if f.Speech != "" {
+		return speechRemedy
+	}
+	return ModelsRemedy
+}
+
 // Text is the finding as one sentence.
 func (f Finding) Text() string {
 	who := "endpoint " + f.Endpoint

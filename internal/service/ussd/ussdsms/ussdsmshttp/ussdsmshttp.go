@@ -2,7 +2,7 @@
 //
 // Twilio proves itself by X-Twilio-Signature, over the address as the outside knows it
 // and every field. Africa's Talking signs nothing: a secret is part of the address
-// that it is given. Who proves nothing is refused before anything is stored, and the
+// that it is given. Whoever proves nothing is refused before anything is stored, and the
 // route of a gateway that is not in use is not there. Nothing here logs a body.
 package ussdsmshttp
 
