@@ -84,13 +84,13 @@ func runRecord(ctx context.Context, args []string, s shell.IO) error {
 	flags := shell.NewFlags("ussd record", s)
 	listen := flags.String("listen", "127.0.0.1:3999", "`ADDRESS` where the gateway calls")
 	out := flags.String("out", "", "`FILE` for the recording; without it requests are only shown")
-	file := flags.String("dialect", "", "`FILE` of the dialect to answer in; without it CON and a text")
+	file := flags.String("dialect", "", "`FILE` of the dialect to answer in, or the name of a shipped one; without it CON and a text")
 	if err := shell.ParseFlags(flags, args); err != nil {
 		return err
 	}
 	r := recorder{mask: newMask(), out: io.Discard, show: s.Out}
 	if *file != "" {
-		d, err := ussddialect.ReadFile(*file)
+		d, err := fileOrShipped(*file)
 		if err != nil {
 			return err
 		}

@@ -116,3 +116,45 @@ func TestARecordingIsMaskedAndReplays(t *testing.T) {
 		t.Error("a dialect that is not shipped is shown")
 	}
 }
+
+// TestARecordingAnswersInADialect: a gateway that wants JSON sends a second input only
+// to who answers the first in JSON. A shipped dialect needs no file.
+func TestARecordingAnswersInADialect(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := dialectcli.Run(ctx, []string{"record", "--listen", "127.0.0.1:0", "--dialect", "beem"}, shell.IO{Out: write, Err: write})
+		_ = write.CloseWithError(err)
+		ended <- err
+	}()
+	shown := bufio.NewScanner(read)
+	if !shown.Scan() {
+		t.Fatal(<-ended)
+	}
+	address := regexp.MustCompile(`http://[^;]+`).FindString(shown.Text())
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	for command, want := range map[string]string{
+		"initiate":  `"command":"continue"`,
+		"terminate": `"command":"terminate"`,
+	} {
+		body := `{"command":"` + command + `","msisdn":"255712345678","operator":"o","session_id":"1","payload":{"request_id":0,"response":"*150*1#"}}`
+		resp, err := http.Post(address, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || !strings.Contains(string(answer), want) || resp.Header.Get("Content-Type") != "application/json; charset=utf-8" {
+			t.Errorf("%s is answered by %q (%v), %v", command, answer, resp.Header, err)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := run(t, "record", "--listen", "127.0.0.1:0", "--dialect", "nobody"); err == nil || !strings.Contains(err.Error(), "hollatags") {
+		t.Errorf("a dialect that is nowhere: %v", err)
+	}
+}

@@ -144,7 +144,7 @@ func (d *desk) resetPIN(ctx context.Context, args []string) error {
 		return err
 	}
 	if told.Sent > 0 {
-		what = fmt.Sprintf("these digits, which come after the %d of a message to the telephone,", told.Sent)
+		what = fmt.Sprintf("these digits, which follow the first %d in a message to the telephone,", told.Sent)
 	}
 	_, err := fmt.Fprintf(d.out, "%s\ntell %s to the owner of %s, once you know who that is; the code is good until %s, once, on the account's own telephone\n",
 		told.Code, what, told.Account, told.Expires.Local().Format(time.TimeOnly))

@@ -326,12 +326,9 @@ func (s *Service) CountRefusal(dialect string, why *InvalidError) {
 	s.cfg.Observer.Refused(dialect, why.Field)
 }
 
-// Refusals lists what requests were refused for in the last days, the most
-// frequent first.
-func (s *Service) Refusals(ctx context.Context, days int) ([]ussdcount.Refusal, error) {
-	counts, err := s.Counts(ctx, days)
-	if err != nil {
-		return nil, err
-	}
-	return ussdcount.Refusals(counts), nil
+// CountFailure counts a request that was answered before the service was done with it, or
+// that never came as far, as failed: "temporarily unavailable" is what its caller reads.
+func (s *Service) CountFailure(dialect string, took time.Duration) {
+	s.cfg.Observer.Hop(dialect, "", ResultFailed, took)
+	s.tally.Add(ussdcount.Took(dialect, ResultFailed, took))
 }

@@ -55,16 +55,16 @@ type Drop struct {
 	Left   int64  `json:"left"`
 }
 
-// Gateway is how the requests of a dialect were answered.
+// Gateway is how the requests of a dialect were answered, also those that could not be read.
 type Gateway struct {
 	Dialect  string `json:"dialect" jsonschema:"the adapter; empty is the session endpoint"`
 	Begun    int64  `json:"begun" jsonschema:"sessions"`
-	Requests int64  `json:"requests"`
+	Requests int64  `json:"requests" jsonschema:"also those that were refused"`
 	Replayed int64  `json:"replayed"`
 	Refused  int64  `json:"refused"`
 	Failed   int64  `json:"failed"`
-	// P95 is a time, in milliseconds, in which 95 of 100 requests were answered: the
-	// step of a ladder, so at most two and a half times too long.
+	// P95 is a time, in milliseconds, in which 95 of 100 requests that were not refused
+	// were answered: the step of a ladder, so at most two and a half times too long.
 	P95 int64 `json:"p95Ms"`
 }
 
@@ -77,6 +77,9 @@ type Figures struct {
 }
 
 const maxDrops = 10
+
+// refused is the result of requests that broke a rule.
+const refused = "refused"
 
 // Sum makes figures of counts.
 func Sum(counts map[Count]int64) Figures {
@@ -98,7 +101,12 @@ func Sum(counts map[Count]int64) Figures {
 		case CountLeft:
 			f.Sessions.Left += n
 			left[c.From] += n
+		case CountRefused:
+			of(c.Menu).add(refused, n)
 		case CountTook:
+			if c.To == refused {
+				continue // what was refused has a count of its own, for whatever reason
+			}
 			of(c.Menu).add(c.To, n)
 			if ms, err := strconv.ParseInt(c.From, 10, 64); err == nil {
 				times[c.Menu][ms] += n
@@ -116,7 +124,7 @@ func Sum(counts map[Count]int64) Figures {
 	})
 	f.Drops = f.Drops[:min(len(f.Drops), maxDrops)]
 	for dialect, g := range gateways {
-		g.P95 = percentile(times[dialect], g.Requests)
+		g.P95 = percentile(times[dialect], g.Requests-g.Refused)
 		f.Gateways = append(f.Gateways, *g)
 	}
 	slices.SortFunc(f.Gateways, func(a, b Gateway) int {
@@ -131,7 +139,7 @@ func (g *Gateway) add(result string, n int64) {
 	switch result {
 	case "replayed":
 		g.Replayed += n
-	case "refused":
+	case refused:
 		g.Refused += n
 	case "failed":
 		g.Failed += n

@@ -25,13 +25,14 @@ func TestFiguresAddUp(t *testing.T) {
 	took("", "moved", 3*time.Millisecond, 94)
 	took("", "replayed", 200*time.Millisecond, 5)
 	took("", "failed", time.Minute, 1)
-	took("hubtel", "refused", 0, 1)
+	took("hubtel", "refused", 10*time.Second, 1) // the other three could not even be read
+	took("hubtel", "moved", 2*time.Millisecond, 1)
 	want := ussdcount.Figures{
 		Sessions: ussdcount.Sessions{Begun: 12, Completed: 9, Left: 6, Completion: 0.6},
 		Drops:    []ussdcount.Drop{{Screen: "name", Left: 3}, {Screen: "pin", Left: 3}},
 		Gateways: []ussdcount.Gateway{
 			{Begun: 10, Requests: 100, Replayed: 5, Failed: 1, P95: 250},
-			{Dialect: "hubtel", Begun: 2, Requests: 1, Refused: 1, P95: 1},
+			{Dialect: "hubtel", Begun: 2, Requests: 5, Refused: 4, P95: 2},
 		},
 		Refusals: []ussdcount.Refusal{{Dialect: "hubtel", Field: "Mobile", Rule: "must be E.164", Count: 4}},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
@@ -100,6 +101,32 @@ func TestAnAnswerComesWhateverHangs(t *testing.T) {
 	if got := g.send("s1", alice, "1"); !strings.HasPrefix(got, "CON What would") {
 		t.Errorf("%q", got)
 	}
+}
+
+// What nobody worked on to its end is a failed request to operators all the same.
+func TestWhoIsToldNothingIsCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, store := newStuck(t, 2)
+		defer close(store.stuck)
+		ids := []string{"s1", "s2", "s3", "s4"} // two hang, and two find no place
+		for _, id := range ids {
+			g.send(id, alice, "")
+		}
+		store.where = "Commit"
+		for _, id := range ids {
+			if got := g.send(id, alice, "1"); got != unavailable {
+				t.Errorf("%s: %q", id, got)
+			}
+		}
+		counts, err := g.svc.Counts(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ussdcount.Sum(counts).Gateways; len(got) != 1 || got[0].Requests != 8 || got[0].Failed != 4 {
+			t.Errorf("operators read %+v", got)
+		}
+	})
 }
 
 // A gateway waits ten seconds at most. With the settings as they are, an answer

@@ -30,10 +30,15 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	locked := m.Counter("ussd_accounts_locked_total", "Accounts locked after wrong PINs.").WithLabelValues()
 	return &Metrics{
 		hop: func(dialect, result string, took time.Duration) {
-			requests.WithLabelValues(dialect, result).Inc()
+			if result != ussd.ResultRefused { // counted with those that never came as far as the service
+				requests.WithLabelValues(dialect, result).Inc()
+			}
 			duration.WithLabelValues(dialect, result).Observe(took.Seconds())
 		},
-		refused: func(dialect, field string) { refusals.WithLabelValues(dialect, field).Inc() },
+		refused: func(dialect, field string) {
+			requests.WithLabelValues(dialect, ussd.ResultRefused).Inc()
+			refusals.WithLabelValues(dialect, field).Inc()
+		},
 		shown:   func(screen string) { answers.WithLabelValues(screen).Inc() },
 		expired: func(n int) { expired.Add(float64(n)) },
 		locked:  func() { locked.Inc() },

@@ -161,11 +161,11 @@ func (a *api) refusals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.svc.Refusals(r.Context(), days)
+	counts, err := a.svc.Counts(r.Context(), days)
 	if err != nil {
 		return err
 	}
-	return httpserver.WriteJSON(w, http.StatusOK, RefusalList{Days: days, Refusals: found})
+	return httpserver.WriteJSON(w, http.StatusOK, RefusalList{Days: days, Refusals: ussdcount.Refusals(counts)})
 }
 
 func (a *api) graph(w http.ResponseWriter, r *http.Request) error {

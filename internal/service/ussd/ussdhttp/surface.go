@@ -117,9 +117,12 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 	if a.svc == nil {
 		return ussd.Answer{}, fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
 	}
+	start := time.Now()
+	lost := func() { a.svc.CountFailure(a.dialectOf(r.URL.Path), time.Since(start)) }
 	select {
 	case a.places <- struct{}{}:
 	default:
+		lost()
 		return ussd.Answer{}, fault.New(fault.Unavailable, "Too many requests are in flight.")
 	}
 	// A gateway that hangs up does not undo an input: it will send it again.
@@ -131,6 +134,7 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 			if v := recover(); v != nil {
 				a.log.ErrorContext(ctx, "hop panicked", slog.String("event", "ussd.panicked"), slog.Any("panic", v),
 					slog.String("stack", string(debug.Stack())))
+				lost()
 				got <- outcome{err: fault.New(fault.Internal, "Internal server error")}
 			}
 			cancel()
@@ -148,6 +152,7 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 	case o := <-got: // it came in the same moment
 		return o.answer, o.err
 	case <-time.After(200 * time.Millisecond):
+		lost()
 		return ussd.Answer{}, fault.New(fault.Timeout, "The answer took too long.")
 	}
 }
