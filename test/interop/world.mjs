@@ -108,6 +108,11 @@ export class World {
     );
   }
 
+  /** Whether the program runs. */
+  get alive() {
+    return this.#program.exitCode === null && this.#program.signalCode === null;
+  }
+
   /** Ends the program at once, as a power cut does. */
   async kill() {
     this.#program.kill("SIGKILL");

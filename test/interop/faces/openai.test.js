@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
+import { eventually } from "../world.mjs";
 import { start } from "./world.js";
 
 let ours;
@@ -80,12 +81,15 @@ describe("openai", () => {
   });
 
   it("does small tasks beside it", async () => {
+    const spent = async () => (await (await fetch(`${ours.url}/v1/key`, { headers: { authorization: `Bearer ${ours.key}` } })).json()).spent.tokens;
+    const before = await spent();
     const answer = await client.chat.completions.create(
       { model: "oracle-small", messages: [{ role: "user", content: "tags, please" }], tools, max_completion_tokens: 1000 },
       { headers: { "X-OpenWebUI-Chat-Id": "chat-8" } },
     );
     assert.equal(answer.choices[0].message.content, "Turn 1: tags, please");
     assert.equal((await ours.sessions()).length, 1);
+    await eventually(() => "the budget of the key has it", async () => (await spent()) > before);
   });
 
   it("says what is wrong in its own words", async () => {
@@ -99,6 +103,28 @@ describe("openai", () => {
     await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError);
   });
 
+  it("may be part of a page of another origin", async () => {
+    const sent = new Set();
+    const spying = new OpenAI({
+      baseURL: `${ours.url}/v1`,
+      apiKey: ours.key,
+      organization: "of-ours",
+      project: "garden",
+      fetch(url, init) {
+        for (const name of new Headers(init.headers).keys()) sent.add(name);
+        return fetch(url, init);
+      },
+    });
+    const options = { timeout: 60_000, headers: { "X-Conversation-Id": "chat-9" } };
+    await spying.chat.completions.stream({ model: "oracle", messages: [{ role: "user", content: "one" }] }, options).finalContent();
+    await spying.responses.stream({ model: "oracle", input: "two" }).finalResponse();
+    const headers = { origin: "https://page.example", "access-control-request-method": "POST" };
+    const preflight = await fetch(`${ours.url}/v1/chat/completions`, { method: "OPTIONS", headers });
+    const allowed = preflight.headers.get("access-control-allow-headers").toLowerCase().split(",");
+    assert.deepEqual([...sent].filter((name) => name !== "accept" && !allowed.includes(name)), []);
+    assert.ok(sent.has("x-stainless-lang") && sent.has("openai-project"));
+  });
+
   it("stops when it is aborted", async () => {
     const stop = new AbortController();
     const stream = await client.chat.completions.create(
@@ -108,6 +134,38 @@ describe("openai", () => {
     stop.abort();
     for await (const _ of stream); // ends by itself
   });
+});
+
+describe("openai and a server that dies", () => {
+  // Neither wire can resume: the program asks again, and gets the answer that was begun.
+  const wires = {
+    "/v1/chat/completions": async function* () {
+      const messages = [{ role: "user", content: "slow and steady wins" }];
+      for await (const { choices } of await client.chat.completions.create({ model: "oracle", messages, stream: true })) yield choices[0]?.delta.content ?? "";
+    },
+    "/v1/responses": async function* () {
+      const stream = await client.responses.create({ model: "oracle", input: "slow and steady, says /v1/responses", stream: true });
+      for await (const event of stream) if (event.type === "response.output_text.delta") yield event.delta;
+    },
+  };
+  for (const [wire, say] of Object.entries(wires))
+    it(`lose and double nothing by ${wire}`, async () => {
+      const letGo = ours.hold();
+      let text = "";
+      await assert.rejects(async () => {
+        for await (const piece of say()) {
+          text += piece;
+          if (text.includes("steady") && ours.world.alive) await ours.world.kill();
+        }
+      });
+      const asked = ours.model.asked.length;
+      await ours.world.run();
+      letGo();
+      text = "";
+      for await (const piece of say()) text += piece;
+      assert.match(text, /^Turn 1: slow and steady,? (wins|says \/v1\/responses)$/);
+      assert.equal(ours.model.asked.length, asked + 1); // the node that took the run over asked again, and nobody else
+    });
 });
 
 describe("the AI SDK", () => {

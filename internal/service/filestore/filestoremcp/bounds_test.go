@@ -93,6 +93,25 @@ func TestARequestSaysOneThing(t *testing.T) {
 	}
 }
 
+// A method that MCP does not have is not found, whatever the revision, and no error of the line.
+func TestAMethodThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	base := serve(t, filestoretest.Embedded(t))
+	for _, version := range []string{"", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		for _, id := range []string{`7`, `"a"`} {
+			status, answer, err := post(t.Context(), t, base, version, `{"jsonrpc":"2.0","id":`+id+`,"method":"tasks/dance"}`)
+			want := `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32601,"message":"method not found: \"tasks/dance\""}}`
+			if err != nil || status != http.StatusOK || strings.TrimSpace(answer) != want {
+				t.Errorf("%q: %d %s, %v", version, status, answer, err)
+			}
+		}
+		status, answer, err := post(t.Context(), t, base, version, `{"jsonrpc":"2.0","method":"notifications/dance"}`)
+		if err != nil || status != http.StatusAccepted || answer != "" {
+			t.Errorf("%q, a notification: %d %s, %v", version, status, answer, err)
+		}
+	}
+}
+
 // Small values are many times as large when they are read as when they are sent.
 func TestACrowdOfValuesIsRefused(t *testing.T) {
 	t.Parallel()

@@ -283,7 +283,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if isBatch(r) {
 		return refuseRequest(w, textBatch)
 	}
-	if why := unfit(r); why != "" {
+	text, why := unfit(r)
+	if why != "" {
 		return refuseRequest(w, why)
 	}
 	serving := h.whole
@@ -299,7 +300,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	hold := h.deps.Holdings.Begin(filetext.Holder(c.access))
 	defer hold.Leave() // the answer has been sent by then
-	return serving(w, r.WithContext(context.WithValue(hold.In(r.Context()), callerKey{}, c)))
+	return answerUnknown(w, text, serving(w, r.WithContext(context.WithValue(hold.In(r.Context()), callerKey{}, c))))
 }
 
 // callerOf says who asks. A credential that opens other services alone has an access to

@@ -244,6 +244,23 @@ func Cut(req plugin.ModelRequest, resp plugin.ModelResponse) plugin.Usage {
 	return u
 }
 
+// Counted is what a whole answer used, for those who pay for it. Where an endpoint tells nothing of
+// that, as some local ones do, it is estimated: else nothing would bound what is asked there.
+func Counted(req plugin.ModelRequest, resp plugin.ModelResponse) plugin.Usage {
+	u := resp.Usage
+	if u.InputTokens > 0 || u.OutputTokens > 0 {
+		return u
+	}
+	u.OutputTokens = int64(Tokens(resp.Text) + Tokens(resp.Reasoning))
+	for _, c := range resp.ToolCalls {
+		u.OutputTokens += int64(8 + Tokens(c.Name) + Tokens(string(c.Args)))
+	}
+	if u.OutputTokens > 0 {
+		u.InputTokens = int64(RequestTokens(req))
+	}
+	return u
+}
+
 // RequestTokens estimates a request.
 func RequestTokens(req plugin.ModelRequest) int {
 	n := Tokens(req.System)

@@ -57,7 +57,14 @@ func (w *Worker) ask(ctx context.Context, by asking, req plugin.ModelRequest,
 		resp.Usage.CostMicros = offered.Cost(resp.Usage)
 	}
 	end(resp, err)
-	w.charge(ctx, by, resp.Usage)
+	paid := resp.Usage
+	if err == nil {
+		paid = model.Counted(req, resp)
+	}
+	if paid.CostMicros == 0 {
+		paid.CostMicros = offered.Cost(paid)
+	}
+	w.charge(ctx, by, paid)
 	if w.deps.Meter != nil {
 		w.deps.Meter.Add(usage.Call{
 			At: began, Owner: r.Owner, Model: offered.ID, Source: cmp.Or(by.plugin, r.Request.Origin), Usage: resp.Usage,

@@ -326,3 +326,42 @@ func TestASummaryTakesTheBudgetToo(t *testing.T) {
 		t.Errorf("%d summaries were made for answers that nobody pays", got)
 	}
 }
+
+// Some endpoints do not say what an answer used. It is taken from the budget all the same.
+func TestWhatNobodyCountedIsEstimated(t *testing.T) {
+	t.Parallel()
+	said := func(r scripted.Reply) appkey.Amount {
+		r.Usage = plugin.Usage{}
+		budget := &purse{left: 1_000_000}
+		p := dear{scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+			if req.Purpose != "turn" {
+				return scripted.Reply{}
+			}
+			return r
+		})}
+		n := oracletest.Start(t, p, func(d *oraclekit.Deps) { d.Budgets = budget })
+		session, err := n.Service.CreateSession(t.Context(), identitytest.Alice.DID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started, err := n.Engine.Start(t.Context(), run.Start{
+			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(),
+			Request: oracle.TurnRequest{Message: "go", AppKey: "the key"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer started.Reader.Close()
+		if _, err := n.Engine.Await(t.Context(), started); err != nil {
+			t.Fatal(err)
+		}
+		return budget.charged()[0]
+	}
+	short, long := said(scripted.Text("well")), said(scripted.Text(strings.Repeat("well ", 4000)))
+	if short.Tokens == 0 || short.Micros != short.Tokens || long.Tokens < short.Tokens+4000 {
+		t.Errorf("charged %v and %v", short, long)
+	}
+	if nothing := said(scripted.Reply{}); nothing.Tokens != 0 {
+		t.Errorf("no answer: charged %v", nothing)
+	}
+}

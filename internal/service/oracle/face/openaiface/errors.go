@@ -79,6 +79,9 @@ func codeOf(e Error) string {
 	return "server_error"
 }
 
+// headerRetry tells an SDK whether to try again.
+const headerRetry = "X-Should-Retry"
+
 // Errors writes failures as OpenAI does: see httpserver.Surface.
 func Errors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
@@ -86,7 +89,7 @@ func Errors(w http.ResponseWriter, _ *http.Request, err error) {
 	h := w.Header()
 	facehttp.SetErrorHeaders(h, e)
 	if body.Error.Type == "insufficient_quota" { // the SDKs try again after a 429, unless told
-		h.Set("X-Should-Retry", "false")
+		h.Set(headerRetry, "false")
 		h.Del("Retry-After")
 	}
 	_ = httpserver.WriteJSON(w, status, body) // the client may be gone

@@ -11,6 +11,7 @@ package openaiface
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
@@ -79,8 +80,25 @@ func Surface(d facehttp.Deps) httpserver.Surface {
 	}
 	return httpserver.Surface{
 		Name: "openai", Doc: "The oracle for programs that know OpenAI's API.",
-		Routes: routes, Prefixes: []string{"/v1"}, Errors: Errors, CORS: d.CORS, Authenticate: d.Authenticate,
+		Routes: routes, Prefixes: []string{"/v1"}, Errors: Errors, CORS: cors(d.CORS), Authenticate: d.Authenticate,
 	}
+}
+
+// cors lets pages send what the SDKs put beside a request, and the name of its conversation: a
+// browser asks for each of these headers before it sends any of them.
+func cors(p httpserver.CORSPolicy) httpserver.CORSPolicy {
+	p.Headers = append(
+		slices.Clone(p.Headers), headerConversation, headerOpenWebUI, "User-Agent",
+		"OpenAI-Organization", "OpenAI-Project", "OpenAI-Beta",
+	)
+	for _, name := range []string{
+		"Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Retry-Count", "Timeout",
+		"Helper-Method", "Poll-Helper", "Custom-Poll-Interval",
+	} {
+		p.Headers = append(p.Headers, "X-Stainless-"+name)
+	}
+	p.Exposed = append(slices.Clone(p.Exposed), headerRetry)
+	return p
 }
 
 // Model is one name that can be asked for.
