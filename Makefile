@@ -102,7 +102,7 @@ faults: .bin/versitygw ## Break a fleet on purpose; SEED=n repeats one, SCHEDULE
 	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^(TestSchedules|TestAlone|TestFailover)$$' ./test/faults
 
 .PHONY: fuzz
-fuzz: ## Every fuzz target (about fifty) for FUZZTIME (10m) each: a night; JOBS=n runs n side by side, FUZZ=FuzzOffer chooses by name
+fuzz: ## Every fuzz target (over a hundred) for FUZZTIME (10m) each: a night and more; JOBS=n runs n side by side, FUZZ=FuzzOffer chooses by name
 	FUZZ='$(FUZZ)' JOBS='$(JOBS)' scripts/fuzz $(or $(FUZZTIME),10m)
 
 .PHONY: bench
@@ -146,7 +146,7 @@ load-records: build .bin/versitygw ## What a request costs three nodes among 10,
 ci: lint generated test ## All that CI does
 
 .PHONY: ci-long
-ci-long: .bin/nfpm .bin/versitygw ## What takes hours, with its outcome in docs/reference/long-run.md; STEPS="cross faults" chooses
+ci-long: .bin/nfpm .bin/versitygw ## What takes hours, with its outcome in docs/reference/long-run.md; STEPS="cross faults" chooses, PARTS=14 does so much of fuzz and faults
 	scripts/ci-long
 
 .PHONY: lint

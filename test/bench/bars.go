@@ -302,5 +302,20 @@ func groups() []group {
 				{"over TCP, times a bare server's CPU", reported, 0, "x", "BenchmarkOverTCP/whole", []string{"times-bare-cpu"}},
 			},
 		},
+		{
+			name: "fleet", about: "a namespace that many share on PostgreSQL; what a starting node reads of a million people", limit: 5 * time.Minute,
+			commands: [][]string{
+				gotest("BenchmarkOneNamespace", "./internal/service/filestore/filestoresql"),
+				gotest("BenchmarkStart", "./internal/identity/identitysql"), gotest("BenchmarkStart", "./internal/service/ussd/ussdsql"),
+			},
+			bars: []bar{
+				{"files stored in one namespace by 16 writers of one node, times one commit for each", atLeast, 5, "x", "BenchmarkOneNamespace/nodes=1", []string{"ratio"}},
+				{"the same by 48 writers of three nodes", atLeast, 5, "x", "BenchmarkOneNamespace/nodes=3", []string{"ratio"}},
+				{"memory for 1,000,000 revocations", atMost, 57, "MB", "BenchmarkStartWithAMillionRevocations", []string{"MB"}},
+				{"memory for 1,000,000 telephones", atMost, 3, "MB", "BenchmarkStartWithAMillionTelephones", []string{"MB"}},
+				{"CPU of a start with 1,000,000 revocations", atMost, 1, "s", "BenchmarkStartWithAMillionRevocations", []string{"cpu-s"}},
+				{"CPU of a start with 1,000,000 telephones", atMost, 1, "s", "BenchmarkStartWithAMillionTelephones", []string{"cpu-s"}},
+			},
+		},
 	}
 }
