@@ -1,7 +1,7 @@
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type { z as z4 } from "zod/v4";
-import { defineTool, type useChat } from ".";
+import { defineTool, useAgAction, type useChat } from ".";
 import type {
   BrowserTools,
   IChatOptions,
@@ -105,6 +105,35 @@ describe("types", () => {
       readCall("halve", one);
     };
     expectTypeOf(read).toBeFunction();
+  });
+
+  it("an action is drawn with what its schema says and its handler answers", () => {
+    const Page = (four: z4.ZodObject<{ n: z4.ZodNumber }>) => {
+      useAgAction({
+        name: "double",
+        description: "Doubles a number",
+        parameters: z.object({ n: z.number() }),
+        handler: async ({ n }) => ({ twice: 2 * n }),
+        render: ({ args, result }) => {
+          expectTypeOf(args.n).toBeNumber();
+          expectTypeOf(result).toEqualTypeOf<{ twice: number } | undefined>();
+          return result?.twice;
+        },
+      });
+      useAgAction({
+        name: "spell",
+        description: "",
+        parameters: four,
+        handler: async ({ n }) => String(n),
+        render: ({ result }) => {
+          expectTypeOf(result).toEqualTypeOf<string | undefined>();
+          return result;
+        },
+      });
+    };
+    expectTypeOf(Page).toBeFunction();
+    // Who says what the handler takes need not say what it answers.
+    expectTypeOf<UseAgActionOptions<{ n: number }>["handler"]>().returns.resolves.toBeUnknown();
   });
 
   it("schemas of zod 3 and of zod 4 are taken alike", () => {

@@ -294,7 +294,9 @@ describe("sending", () => {
       name: "Error",
       props: { error: "The model is busy." },
     });
-    expect(get().messages[1]?.parts).toEqual([{ type: "error", text: "The model is busy." }]);
+    expect(get().messages[1]?.parts).toEqual([
+      { type: "error", text: "The model is busy.", kind: "rate_limit" },
+    ]);
   });
 
   test("calls are parts of the content, with their newest state", async () => {

@@ -179,7 +179,7 @@ function framed(model: ChatModel, { frame, now }: Of<"framed">): ChatModel {
   }
   if (frame.event === "error") {
     const failure = new TurnError(frame.data);
-    return extended(withTurn(model, { failure }), errorMessage(reply.id, failure.message, now));
+    return extended(withTurn(model, { failure }), errorMessage(reply.id, failure, now));
   }
   const next = withFrame(reply, frame);
   const told = next === reply ? model : withTurn(model, { reply: next });

@@ -1,5 +1,5 @@
 import type { OracleEventPayloads } from "./events";
-import { failed, write } from "./parts";
+import { failed, withFiles, write, type Failure } from "./parts";
 import { randomId } from "./random";
 import type { IAttachment, IMessage, MessageContent } from "./types";
 
@@ -9,16 +9,16 @@ export function humanMessage(content: MessageContent, attachments?: IAttachment[
     id: randomId(),
     type: "human",
     content,
-    parts: write([], "text", typeof content === "string" ? content : ""),
+    parts: withFiles(write([], "text", typeof content === "string" ? content : ""), attachments),
     createdAt: isoNow(),
     ...(attachments?.length ? { attachments } : {}),
   };
 }
 
 /** What an error frame adds to the conversation. */
-export function errorMessage(turnId: string, message: string, createdAt: string): IMessage {
+export function errorMessage(turnId: string, failure: Failure, createdAt: string): IMessage {
   const id = `${turnId}-error`;
-  return { id, type: "ai", ...failed(id, message, true), isComplete: true, createdAt };
+  return { id, type: "ai", ...failed(id, failure, true), isComplete: true, createdAt };
 }
 
 /** What a component adds to the conversation that belongs to no call of the reply. */
@@ -28,13 +28,15 @@ export function componentMessage(
 ): IMessage {
   const { componentName, args, status, eventId, requestId } = shown;
   const id = `${requestId}-render_component-${eventId ?? componentName}`;
+  const component = {
+    name: componentName,
+    props: { id, args: args ?? {}, ...(status ? { status } : {}), event: "render_component" },
+  };
   return {
     id,
     type: "ai",
-    content: {
-      name: componentName,
-      props: { id, args: args ?? {}, ...(status ? { status } : {}), event: "render_component" },
-    },
+    content: component,
+    parts: [{ type: "component", component }],
     isComplete: true,
     createdAt,
   };

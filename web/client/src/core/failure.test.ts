@@ -8,8 +8,9 @@ afterEach(() => void vi.useRealTimers());
 
 const said = { kind: "server", message: "Please try again.", retryable: true };
 const failed = (id: string): StoredMessage => ({ ...ai(id, said.message), error: said });
-const alert = [{ type: "error", text: said.message }];
-const content = { name: "Error", props: { error: said.message, event: "error" } };
+const { message: text, ...why } = said;
+const alert = [{ type: "error", text, ...why }];
+const content = { name: "Error", props: { error: text, event: "error", ...why } };
 
 describe("a turn that failed", () => {
   test("is told once, as it was streamed, when the history has it", async () => {
@@ -17,7 +18,7 @@ describe("a turn that failed", () => {
     const { chat, get, stream, sent } = await talking(oracle);
     stream
       .frame(1, "message", { content: "Half" })
-      .frame(2, "error", { error: said.message, kind: said.kind, retryable: true })
+      .frame(2, "error", { error: text, ...why })
       .frame(3, "done", { status: "failed" });
     oracle.history = [human("h-1", "hi"), ai("a-1", "Half"), failed("e-1")];
     stream.end();
@@ -37,7 +38,7 @@ describe("a turn that failed", () => {
   test("before its first word is told once too", async () => {
     const oracle = new FakeOracle();
     const { chat, get, stream, sent } = await talking(oracle);
-    stream.frame(1, "error", { error: said.message }).frame(2, "done", { status: "failed" });
+    stream.frame(1, "error", { error: text, ...why }).frame(2, "done", { status: "failed" });
     oracle.history = [human("h-1", "hi"), failed("e-1")];
     stream.end();
     await sent;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { componentMessage, humanMessage } from "./entries";
 import { settle } from "./history";
 import { emptyReply, messageOf, withFrame } from "./reply";
 import type { Frame } from "./turn";
@@ -86,6 +87,30 @@ function anyTurn(seed: number): { frames: Frame[]; stored: StoredMessage[] } {
 
 const now = "2026-11-16T02:00:00.000Z";
 
+describe("a message", () => {
+  test("has its files behind its words, when it is sent and when it is read again", () => {
+    const files = ["map.png", "well.txt"].map((filename) => ({
+      filename,
+      mimetype: "x/y",
+      cid: "b",
+    }));
+    const sent = humanMessage("How deep?", files);
+    const stored = { id: "s", type: "human", content: "How deep?", attachments: files } as const;
+    const [reloaded] = settle([stored], [], new Map());
+    expect(reloaded?.parts).toEqual(sent.parts);
+    expect(sent.parts).toEqual([
+      { type: "text", text: "How deep?" },
+      ...files.map((file) => ({ type: "file", file })),
+    ]);
+  });
+
+  test("that shows something of no call has it as a part", () => {
+    const shown = { componentName: "Card", args: { n: 1 }, requestId: "r", sessionId: "$s" };
+    const { content, parts } = componentMessage(shown, now);
+    expect(parts).toEqual([{ type: "component", component: content }]);
+  });
+});
+
 describe("a reply", () => {
   test("has the same parts in the same order while it streams and after a reload", () => {
     for (let seed = 0; seed < 500; seed++) {
@@ -97,6 +122,18 @@ describe("a reply", () => {
         expect(shown[key], `${key} of turn ${seed}`).toEqual(reloaded?.[key]);
       }
     }
+  });
+
+  test("has what a call shows behind the call", () => {
+    const call = { eventId: "c", toolName: "look", args: {} };
+    const frames = [
+      { event: "tool_call", data: { ...call, status: "isRunning" } },
+      { event: "render_component", data: { componentName: "Card", args: { n: 1 }, eventId: "c" } },
+      { event: "message", data: { content: "There." } },
+    ];
+    const { parts } = messageOf(frames.reduce(withFrame, emptyReply("live", now)));
+    expect(parts?.map(({ type }) => type)).toEqual(["tool", "component", "text"]);
+    expect(parts?.[1]).toMatchObject({ component: { name: "Card", props: { args: { n: 1 } } } });
   });
 
   test("gets what it points to from the history when its stream broke off before", () => {

@@ -1,4 +1,6 @@
+import type { TurnError } from "./errors";
 import type {
+  IAttachment,
   ICitation,
   IComponentMetadata,
   IMessage,
@@ -74,6 +76,20 @@ export function callsOf(parts: MessagePart[]): IToolCall[] {
   return parts.flatMap((part) => (part.type === "tool" ? [part.call] : []));
 }
 
+/** What a call shows is a part behind it. */
+export function withComponents(parts: MessagePart[]): MessagePart[] {
+  return parts.flatMap((part): MessagePart[] => {
+    if (part.type !== "tool" || !part.call.component) return [part];
+    const { id, component } = part.call;
+    return [part, { type: "component", component: shownPart(id, component) }];
+  });
+}
+
+/** Files come behind what is said. */
+export function withFiles(parts: MessagePart[], files: IAttachment[] = []): MessagePart[] {
+  return [...parts, ...files.map((file): MessagePart => ({ type: "file", file }))];
+}
+
 /** The parts as components and text, which is how pages draw them. */
 export function contentOf(
   parts: MessagePart[],
@@ -81,12 +97,8 @@ export function contentOf(
 ): MessageContent {
   const content = parts.flatMap((part): (string | IComponentMetadata)[] => {
     if (part.type === "text") return [part.text];
-    if (part.type !== "tool") return [];
-    const { id, component } = part.call;
-    return [
-      callPart(part.call, isAction(part.call)),
-      ...(component ? [shownPart(id, component)] : []),
-    ];
+    if (part.type === "component") return [part.component];
+    return part.type === "tool" ? [callPart(part.call, isAction(part.call))] : [];
   });
   const [only = ""] = content;
   return content.length < 2 && typeof only === "string" ? only : content;
@@ -95,16 +107,17 @@ export function contentOf(
 /** A message of the history as a page sees it: the steps of a turn are one reply. */
 export function fromStored(steps: StoredMessage[], id: string): IMessage {
   const [{ error, ...first }, last] = [steps[0], steps.at(-1)] as [StoredMessage, StoredMessage];
-  if (error) return { ...first, id, ...failed(id, error.message) };
+  if (error) return { ...first, id, ...failed(id, error) };
   let parts: MessagePart[] = [];
   for (const { content, reasoning = "", toolCalls = [] } of steps) {
     parts = write(write(parts, "reasoning", reasoning), "text", content);
     for (const call of toolCalls) parts = withCall(parts, asTold(call));
   }
   parts = cite(
-    parts,
+    withComponents(parts),
     steps.flatMap((step) => step.citations ?? []),
   );
+  parts = withFiles(parts, first.attachments ?? last.attachments);
   const calls = callsOf(parts);
   const reasoning = told(parts, "reasoning");
   return {
@@ -119,12 +132,20 @@ export function fromStored(steps: StoredMessage[], id: string): IMessage {
   };
 }
 
+/** What is known of why a turn failed. */
+export type Failure =
+  Pick<TurnError, "message" | "kind" | "retryable"> | NonNullable<StoredMessage["error"]>;
+
 /** What a failure is drawn by, in the message of that id; one that happens now is read out. */
 export function failed(
   id: string,
-  text: string,
+  { message: text, kind, retryable }: Failure,
   isNow = false,
 ): Pick<IMessage, "content" | "parts"> {
+  const of = {
+    ...(kind === undefined ? {} : { kind }),
+    ...(retryable === undefined ? {} : { retryable }),
+  };
   return {
     content: {
       name: "Error",
@@ -134,10 +155,11 @@ export function failed(
         status: "error",
         error: text,
         event: "error",
+        ...of,
         ...(isNow ? { isNow } : {}),
       },
     },
-    parts: [{ type: "error", text }],
+    parts: [{ type: "error", text, ...of }],
   };
 }
 

@@ -1,4 +1,14 @@
-import { callsOf, cite, contentOf, record, retell, told, withCall, write } from "./parts";
+import {
+  callsOf,
+  cite,
+  contentOf,
+  record,
+  retell,
+  told,
+  withCall,
+  withComponents,
+  write,
+} from "./parts";
 import { text } from "./text";
 import type { Frame } from "./turn";
 import type { ICitation, IMessage, MessagePart, ToolCallStatus } from "./types";
@@ -126,7 +136,8 @@ const made = new WeakMap<Reply, IMessage>();
 export function messageOf(reply: Reply): IMessage {
   const known = made.get(reply);
   if (known) return known;
-  const { id, parts, isThinking, acknowledged } = reply;
+  const { id, isThinking, acknowledged } = reply;
+  const parts = withComponents(reply.parts);
   const calls = callsOf(parts);
   const reasoning = told(parts, "reasoning") || (isThinking ? acknowledged : "");
   const message: IMessage = {

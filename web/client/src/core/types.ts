@@ -45,8 +45,12 @@ export type MessageContent = string | IComponentMetadata | (string | IComponentM
 export type MessagePart =
   | { type: "text" | "reasoning"; text: string }
   | { type: "tool"; call: IToolCall }
+  /** What the oracle shows by name, behind the call that shows it. */
+  | { type: "component"; component: IComponentMetadata }
+  | { type: "file"; file: IAttachment }
   | { type: "citation"; citation: ICitation }
-  | { type: "error"; text: string };
+  /** Why the turn failed, as its `TurnError` says. */
+  | { type: "error"; text: string; kind?: string; retryable?: boolean };
 
 /** A passage of a document that an answer points to, as [1]. */
 export interface ICitation {

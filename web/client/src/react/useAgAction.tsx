@@ -11,27 +11,30 @@ export interface ZodLike<Args> {
 }
 
 /** What render is given. The status done means that the result is ready. */
-export interface AgActionRenderProps<Args> {
+export interface AgActionRenderProps<Args, Output = unknown> {
   status: ToolCallStatus;
   /** As the oracle sent them: not parsed, and while it writes not complete. */
   args: Args;
-  result?: unknown;
+  /** What the handler answered, as JSON carries it. */
+  result?: Output;
   error?: string;
 }
 
-export interface UseAgActionOptions<Args> {
+export interface UseAgActionOptions<Args, Output = unknown> {
   name: string;
   description: string;
   parameters: ZodLike<Args> | StandardLike<Args>;
-  handler: (args: Args) => Promise<unknown>;
-  render?: ((props: AgActionRenderProps<Args>) => ReactNode) | undefined;
+  handler: (args: Args) => Promise<Output>;
+  render?: ((props: AgActionRenderProps<Args, Output>) => ReactNode) | undefined;
 }
 
 /**
  * Offers an action to the oracle while the component is mounted. What render
  * returns is shown by renderMessageContent wherever the action was called.
  */
-export function useAgAction<Args>(options: UseAgActionOptions<Args>): void {
+export function useAgAction<Args, Output = unknown>(
+  options: UseAgActionOptions<Args, Output>,
+): void {
   const { client } = useOraclesContext();
   const latest = useLatest(options);
   const { name } = options;
@@ -50,7 +53,7 @@ export function useAgAction<Args>(options: UseAgActionOptions<Args>): void {
       hasRender,
       handler: (args) => latest.current.handler(args),
       ...(hasRender
-        ? { render: (props) => latest.current.render?.(props as AgActionRenderProps<Args>) }
+        ? { render: (props) => latest.current.render?.(props as AgActionRenderProps<Args, Output>) }
         : {}),
     };
     return client.registerAction(action);
