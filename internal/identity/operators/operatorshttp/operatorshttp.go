@@ -41,7 +41,7 @@ type Deps struct {
 	// Welcome lets a new operator in where strangers may not come.
 	Welcome func(ctx context.Context, did string) error
 	// Audit, when set, writes down who became an owner: nobody is an operator before that.
-	Audit func(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (ended func(status int), err error)
+	Audit func(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (func(status int), error)
 	CORS  httpserver.CORSPolicy
 }
 
@@ -141,7 +141,8 @@ func (a api) open(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.Audit != nil {
-		ended, err := a.Audit(ctx, httpserver.OperatorIdentity{Name: owner.DID, Role: httpserver.Owner}, http.MethodPost+" "+setupRoute, setupRoute)
+		who := httpserver.OperatorIdentity{Name: owner.DID, Role: httpserver.Owner}
+		ended, err := a.Audit(ctx, who, http.MethodPost+" "+setupRoute, setupRoute)
 		if err != nil {
 			return err // the same link, asked again, writes it down
 		}

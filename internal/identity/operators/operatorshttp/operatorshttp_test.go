@@ -59,7 +59,9 @@ func newDesk(t *testing.T, token string) *desk {
 			},
 			Welcome: func(_ context.Context, did string) error { d.welcomed = append(d.welcomed, did); return nil },
 			Audit: func(_ context.Context, who httpserver.OperatorIdentity, act, _ string) (func(int), error) {
-				return func(status int) { d.acts = append(d.acts, fmt.Sprint(who.Name, " ", who.Role, " ", act, " ", status)) }, nil
+				return func(status int) {
+					d.acts = append(d.acts, fmt.Sprintf("%s %s %s %d", who.Name, who.Role, act, status))
+				}, nil
 			},
 		}),
 		{Name: "test", Routes: []httpserver.Route{
