@@ -54,7 +54,7 @@ func (a *App) openRoles() httpserver.Surface {
 	book := operators.NewBook(operatorssql.New(a.res.db), a.res.now)
 	a.roles = operatorRoles{book: book, signed: operatorshttp.Signed(a.identity, book)}
 	return operatorshttp.Surface(operatorshttp.Deps{
-		Book: book, CORS: a.openCORS(), Guessed: a.callerLimits().Guessed,
+		Book: book, CORS: a.openCORS(), Guessed: a.callerLimits().Guessed, Audit: a.recordAct,
 		Authenticate: identityhttp.WrapLimited(a.identity, identity.Entrance, a.callerLimits()),
 		Welcome: func(ctx context.Context, did string) error {
 			_, _, err := a.access.book.AddMember(ctx, did, "")

@@ -13,8 +13,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/retention"
 )
 
-// TestTheConsoleHasATitleForAllThatIsNamed holds the console's titles to the settings, documents and
-// kinds of records that there are. Its own tests see that no language lacks one.
+// TestTheConsoleHasATitleForAllThatIsNamed holds the console's titles to the settings, documents, plugins
+// and kinds of records that there are. Its own tests see that no language lacks one.
 func TestTheConsoleHasATitleForAllThatIsNamed(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "web", "console", "languages", "en.json"))
@@ -38,6 +38,10 @@ func TestTheConsoleHasATitleForAllThatIsNamed(t *testing.T) {
 	}
 	for _, c := range retention.Classes() {
 		named["kept_"+c.Name], named["keptDoc_"+c.Name] = true, true
+	}
+	for _, p := range app.ShippedPlugins() {
+		name := p.Describe().Name
+		named["plugin_"+name], named["pluginDoes_"+name] = true, true
 	}
 	out, errs, code := run(t, nil, "operator", "docs", "--data", deployed(t))
 	if code != 0 {

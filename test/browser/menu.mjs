@@ -156,7 +156,7 @@ export function menuTests(world) {
     await page.getByRole("button", { name: /^preMenu menu/ }).waitFor();
     await menu.selectOption({ label: "Clinic (*77*1#)" });
     await page.getByRole("button", { name: /^kliniki menu/ }).waitFor();
-    await page.getByRole("region", { name: "Funnel" }).getByText("kliniki").waitFor();
+    await page.getByRole("region", { name: "Funnel" }).getByText("kliniki", { exact: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: /^preMenu/ }).count(), 0);
     await looksRight(page, "the figures of another code's menu");
     await publish(() => before, "without the clinic");

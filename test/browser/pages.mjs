@@ -39,6 +39,38 @@ export function pageTests(world) {
     await close();
   });
 
+  test("an address that leads nowhere says so, in the chat and among the operator's pages too", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("nowhere");
+    await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+    await check(page, "no such page");
+    await page.getByRole("link", { name: "Go to Chat" }).click();
+    await page.getByLabel("Your first message").waitFor();
+
+    await visit("chat/never-was");
+    await page.getByRole("alert").getByText("This conversation is not there any more.").waitFor();
+    assert.equal(await page.getByLabel("Your message").count(), 0, "it asks for a message");
+    assert.equal(await page.getByText("Connecting").count(), 0, "it connects for ever");
+    await page.getByRole("link", { name: "New conversation" }).click();
+    await page.getByLabel("Your message").waitFor();
+
+    await visit("operator");
+    await operator(page);
+    const tabs = page.getByRole("navigation", { name: "Operator" });
+    for (const width of [761, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const hidden = await tabs.evaluate((bar) => bar.scrollWidth - bar.clientWidth);
+      assert.ok(hidden <= 0, `${hidden} pixels of the operator's pages are out of sight at ${width}`);
+      await check(page, `the operator's pages at ${width}`);
+    }
+    await page.goto(`${world.url}/console/operator/nowhere`);
+    await page.getByRole("heading", { level: 2, name: "There is no such page" }).waitFor();
+    await check(page, "no such page of the operator");
+    await page.getByRole("link", { name: "Go to Health" }).click();
+    await page.getByText("What it needs").waitFor();
+    await close([...refusals, "404"]);
+  });
+
   test("a key makes somebody, stays after a reload, and moves to another browser", async () => {
     const { page, close } = await newcomer();
     await page.getByRole("link", { name: "About" }).click();
@@ -300,7 +332,7 @@ export function pageTests(world) {
     const act = (await mine.locator(".mono").first().innerText()).trim();
     await page.getByLabel("Which acts").selectOption("act");
     await page.getByLabel("What").fill("POST /nothing");
-    await page.getByText("Nothing like that was asked for.").waitFor();
+    await page.getByText("No operator changed anything of that kind.").waitFor();
     await page.getByLabel("What").fill(act);
     await eventually("all acts are of one kind", async () => {
       const found = await acts.allInnerTexts();
@@ -314,7 +346,7 @@ export function pageTests(world) {
     assert.ok(rows[0].startsWith("id,at,actor"), rows[0]);
     assert.ok(rows.length > 1 && rows.slice(1).every((row) => row.includes(act)), rows.join("\n"));
     await page.getByLabel("From").fill("2100-01-01T00:00");
-    await page.getByText("Nothing like that was asked for.").waitFor();
+    await page.getByText("No operator changed anything of that kind.").waitFor();
     await close([...refusals, "404"]);
   });
 

@@ -82,6 +82,7 @@ export function setupTests(world) {
 
     // The role goes with the key: operators' pages open without any token.
     await owner.page.getByRole("link", { name: "Go to the oracle" }).click();
+    await owner.page.getByRole("link", { name: "Mama Maji" }).waitFor();
     await owner.page.getByRole("link", { name: "Operator" }).click();
     await owner.page.getByText("What it needs").waitFor();
 

@@ -14,7 +14,13 @@ import { fetchServiceDid, mintInvocation, SessionProvider, type Session } from "
 import { SignIn } from "./identity/SignIn";
 import { loadKey, type KeptKey } from "./identity/vault";
 import { Boundary } from "./shell/Boundary";
-import { fetchFeatures, FeaturesProvider, type Features } from "./shell/features";
+import {
+  everything,
+  fetchFeatures,
+  FeaturesProvider,
+  renamed,
+  type Features,
+} from "./shell/features";
 import { messageOf } from "./shell/format";
 import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
@@ -62,6 +68,7 @@ const KnowledgePage = asking(
 const CopyNotice = worded(["copy"], () => import("./identity/CopyNotice"));
 const KeyNotice = worded(["keys"], () => import("./identity/KeyNotice"));
 const LinkPage = asking(["link"], () => import("./pages/link/LinkPage"));
+const NoSuchPage = worded(["absent"], () => import("./shell/NoSuchPage"));
 const OperatorPage = asking(
   ["operator", "knowledge", "keys"],
   () => import("./pages/operator/OperatorPage"),
@@ -156,6 +163,14 @@ export function App() {
       (cause: unknown) => setError(messageOf(cause)),
     );
   }, []);
+  useEffect(() => {
+    const again = () =>
+      void fetchFeatures().then((features) => {
+        if (features !== everything) setServed((now) => now && { ...now, features });
+      });
+    addEventListener(renamed, again);
+    return () => removeEventListener(renamed, again);
+  }, []);
   const session = useMemo<Session | undefined>(
     () => (key && served ? { key, serviceDid: served.did } : undefined),
     [key, served],
@@ -246,10 +261,11 @@ function SignedIn(props: {
   );
   useShortcuts(shortcuts);
   const [name = "", ...rest] = path.split("/");
-  const found = offered.find((p) => p.path === name);
   const isAbout = name === "about";
-  const shown = found ?? offered[0];
-  const current = isAbout || name === "link" ? name : (shown?.path ?? "about");
+  const isOther = isAbout || name === "link";
+  const shown = name ? offered.find((p) => p.path === name) : offered[0];
+  const isAbsent = name !== "" && !shown && !isOther;
+  const current = isOther || isAbsent ? name : (shown?.path ?? "about");
   return (
     <SessionProvider value={session}>
       <OraclesProvider
@@ -283,6 +299,8 @@ function SignedIn(props: {
                 page={
                   name === "link" ? (
                     <LinkPage />
+                  ) : isAbsent ? (
+                    <NoSuchPage to={offered[0]?.path} title={offered[0]?.title} />
                   ) : isAbout || !shown ? (
                     <AboutPage onKey={props.onKey} onSignOut={props.onSignOut} />
                   ) : (

@@ -25,6 +25,9 @@ import (
 // the # so that no server and no proxy sees it.
 const SetupPath = "/console/setup#"
 
+// setupRoute opens a link.
+const setupRoute = "/api/setup"
+
 // maxListed bounds one answer; operators are few.
 const maxListed = 500
 
@@ -37,7 +40,9 @@ type Deps struct {
 	Guessed func(ctx context.Context) error
 	// Welcome lets a new operator in where strangers may not come.
 	Welcome func(ctx context.Context, did string) error
-	CORS    httpserver.CORSPolicy
+	// Audit, when set, writes down who became an owner: nobody is an operator before that.
+	Audit func(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (func(status int), error)
+	CORS  httpserver.CORSPolicy
 }
 
 // Me is the body of GET /operator/me.
@@ -82,7 +87,7 @@ func Surface(d Deps) httpserver.Surface {
 		Name: "operators", Doc: "Who runs this deployment.", CORS: d.CORS, Authenticate: d.Authenticate,
 		Routes: []httpserver.Route{
 			{
-				Method: http.MethodPost, Pattern: "/api/setup", Auth: httpserver.Principal, Tags: []string{"Identity"},
+				Method: http.MethodPost, Pattern: setupRoute, Auth: httpserver.Principal, Tags: []string{"Identity"},
 				Summary: "Open a setup link",
 				Doc: "Makes the DID that signed the request an owner, by the code of a link that `castalia serve` or `castalia setup-link` " +
 					"printed. Needs an invocation as for the oracle, with X-Auth-Type: ucan. A link is good for an hour and for one DID; asking again with the same DID is fine.",
@@ -134,6 +139,14 @@ func (a api) open(w http.ResponseWriter, r *http.Request) error {
 			return cmp.Or(a.Guessed(ctx), err)
 		}
 		return err
+	}
+	if a.Audit != nil {
+		who := httpserver.OperatorIdentity{Name: owner.DID, Role: httpserver.Owner}
+		ended, err := a.Audit(ctx, who, http.MethodPost+" "+setupRoute, setupRoute)
+		if err != nil {
+			return err // the same link, asked again, writes it down
+		}
+		ended(http.StatusOK)
 	}
 	if err := a.Welcome(ctx, owner.DID); err != nil {
 		return err

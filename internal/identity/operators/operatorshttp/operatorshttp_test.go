@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,7 @@ type desk struct {
 	book     *operators.Book
 	identity *identity.Service
 	welcomed []string
+	acts     []string
 }
 
 func newDesk(t *testing.T, token string) *desk {
@@ -55,6 +58,11 @@ func newDesk(t *testing.T, token string) *desk {
 				return nil
 			},
 			Welcome: func(_ context.Context, did string) error { d.welcomed = append(d.welcomed, did); return nil },
+			Audit: func(_ context.Context, who httpserver.OperatorIdentity, act, _ string) (func(int), error) {
+				return func(status int) {
+					d.acts = append(d.acts, fmt.Sprintf("%s %s %s %d", who.Name, who.Role, act, status))
+				}, nil
+			},
 		}),
 		{Name: "test", Routes: []httpserver.Route{
 			{Method: http.MethodGet, Pattern: "/look", Auth: httpserver.Operator, Handler: nothing},
@@ -392,5 +400,10 @@ func TestASetupLinkMakesItsOpenerTheOwner(t *testing.T) {
 	}
 	if len(d.welcomed) == 0 || d.welcomed[0] != alice.DID {
 		t.Errorf("let in: %v", d.welcomed)
+	}
+	// Whoever guesses writes nothing.
+	act := alice.DID + " owner POST /api/setup 200"
+	if !slices.Equal(d.acts, []string{act, act}) {
+		t.Errorf("written down: %q", d.acts)
 	}
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, type ReactNode } from "react";
+import { useFeatures } from "./features";
 import { Icon, type IconName } from "./icons";
 import { Link } from "./Link";
 import { setTheme, useTheme, type Theme } from "./theme";
@@ -21,6 +22,7 @@ export function Shell(props: {
   children: ReactNode;
 }) {
   const theme = useTheme();
+  const { name } = useFeatures();
   const nav = useRef<HTMLElement>(null);
   const { current } = props;
   // A narrow window does not show all pages at once.
@@ -30,8 +32,8 @@ export function Shell(props: {
   }, [current]);
   const title = props.pages.find((page) => page.path === props.current)?.title;
   useEffect(() => {
-    document.title = title ? `${say(title)} · Castalia` : "Castalia";
-  }, [title]);
+    document.title = title ? `${say(title)} · ${name}` : name;
+  }, [title, name]);
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -39,7 +41,10 @@ export function Shell(props: {
       </a>
       <header className="bar">
         <Link to="" className="brand">
-          <Mark /> Castalia
+          <Mark />{" "}
+          <span className="brand-name" dir="auto">
+            {name}
+          </span>
         </Link>
         <nav ref={nav} aria-label={say("shell.pages")}>
           {props.pages.map((page) => (

@@ -24,6 +24,9 @@ export function useFeatures(): Features {
   return useContext(FeaturesContext);
 }
 
+/** What the window is told when the oracle got another name here. */
+export const renamed = "castalia-renamed";
+
 /** An older server tells nothing: then every page is offered. */
 export async function fetchFeatures(): Promise<Features> {
   try {

@@ -16,7 +16,7 @@ import { Problem } from "../parts/Problem";
 import { Retrying } from "../parts/Retrying";
 import { Skeleton } from "../parts/Skeleton";
 import { Announcer } from "./Announcer";
-import { insteadOf } from "./instead";
+import { troubleOf } from "./instead";
 import { useScroll } from "./useScroll";
 
 export interface ThreadProps {
@@ -132,11 +132,7 @@ export function Thread({ chat, components, renderMessage, empty, children }: Thr
             retry={chat.refetchMessages}
           />
           {(error || problem) && (
-            <Problem>
-              {error
-                ? `${messageOf(error, labels)} ${insteadOf(failed, error, labels)}`.trim()
-                : problem}
-            </Problem>
+            <Problem>{error ? troubleOf(failed, error, labels) : problem}</Problem>
           )}
           {chat.canRetry && (
             <Button onClick={() => void chat.retry().catch(() => undefined)}>

@@ -1,4 +1,4 @@
-import { useChat, useModels } from "@castalia/oracles-client";
+import { RequestError, useChat, useModels } from "@castalia/oracles-client";
 import { useApprovals } from "@castalia/oracles-client/approvals";
 import { useAttachments } from "@castalia/oracles-client/attachments";
 import { Approvals, CallButton, Composer, Thread, useFileDrop } from "@castalia/oracles-ui";
@@ -113,6 +113,13 @@ export default function Conversation(props: {
     void sendNow.current(opening);
   }, [opening, onOpened, isConfigReady, isLoading, isReachable]);
 
+  // Nothing more is said in a conversation that is gone, or never was.
+  const isGone =
+    !isLoading &&
+    chat.messages.length === 0 &&
+    chat.error instanceof RequestError &&
+    [404, 410].includes(chat.error.status);
+
   const callPage = `call/${encodeURIComponent(sessionId)}`;
   return (
     <section
@@ -127,7 +134,7 @@ export default function Conversation(props: {
         <h1 title={props.title} dir="auto">
           {props.title}
         </h1>
-        <CallButton href={href(callPage)} onOpen={() => go(callPage)} />
+        {!isGone && <CallButton href={href(callPage)} onOpen={() => go(callPage)} />}
         <CreditsBadge credits={credits} />
         <ModelChoice
           models={models}
@@ -142,38 +149,46 @@ export default function Conversation(props: {
         <Approvals waiting={waiting} />
         {claims && <Payment claims={claims} credits={credits} />}
       </Thread>
-      <div className="below">
-        {/* One question at a time. */}
-        {waiting.approvals.every((a) => a.reason === "delegation") && (
-          <Permission
-            wanted={attachments.list.length > 0 || forFiles !== undefined}
-            onDecline={() => forFiles && void waiting.deny(forFiles.id).catch(() => undefined)}
-          />
-        )}
-        <Composer
-          chat={chat}
-          attachments={attachments}
-          onSend={send}
-          onAttach={(choose) => setFromDevice({ choose })}
-          isOpened={props.isOpened}
-          entryId="message"
-        />
-        {fromDevice && (
-          <FilePicker
-            onClose={() => setFromDevice(undefined)}
-            onUpload={fromDevice.choose}
-            onPick={(file) => attachments.add(file)}
-          />
-        )}
-        <p className="soft small status" role="status">
-          <span className={isRealTimeConnected ? "dot good" : "dot busy"} />
-          {isRealTimeConnected
-            ? say("conversation.live")
-            : wasLive
-              ? say("conversation.lost")
-              : say("conversation.connecting")}
+      {isGone ? (
+        <p className="below">
+          <Link to="chat/new" className="button">
+            {say("shell.newConversation")}
+          </Link>
         </p>
-      </div>
+      ) : (
+        <div className="below">
+          {/* One question at a time. */}
+          {waiting.approvals.every((a) => a.reason === "delegation") && (
+            <Permission
+              wanted={attachments.list.length > 0 || forFiles !== undefined}
+              onDecline={() => forFiles && void waiting.deny(forFiles.id).catch(() => undefined)}
+            />
+          )}
+          <Composer
+            chat={chat}
+            attachments={attachments}
+            onSend={send}
+            onAttach={(choose) => setFromDevice({ choose })}
+            isOpened={props.isOpened}
+            entryId="message"
+          />
+          {fromDevice && (
+            <FilePicker
+              onClose={() => setFromDevice(undefined)}
+              onUpload={fromDevice.choose}
+              onPick={(file) => attachments.add(file)}
+            />
+          )}
+          <p className="soft small status" role="status">
+            <span className={isRealTimeConnected ? "dot good" : "dot busy"} />
+            {isRealTimeConnected
+              ? say("conversation.live")
+              : wasLive
+                ? say("conversation.lost")
+                : say("conversation.connecting")}
+          </p>
+        </div>
+      )}
     </section>
   );
 }

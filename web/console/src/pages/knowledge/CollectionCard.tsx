@@ -5,6 +5,7 @@ import { ago, bytes, number } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { say, type Key } from "../../words";
+import { languageName } from "./languageName";
 import { sampleName, sampleNames } from "./sample";
 
 const readers: Record<Readers, Key> = {
@@ -95,11 +96,7 @@ export function CollectionCard(props: {
         isBusy={isBusy}
         onChange={props.onChange}
       />
-      {collection.waiting && (
-        <p className="soft small" dir="auto">
-          {collection.waiting}
-        </p>
-      )}
+      {collection.waiting && <p className="soft small">{say("knowledge.unpublished")}</p>}
       {documents.length > 0 && (
         <div
           className="table"
@@ -168,7 +165,7 @@ function DocumentRow(props: { document: IDocument; isBusy: boolean; onRemove: ()
         </Link>{" "}
         <span className="soft small nobreak">{bytes(size)}</span>
         <span className="soft small narrow-only" dir="auto">
-          {[language, ago(changedAt)].filter(Boolean).join(", ")}
+          {[languageName(language), ago(changedAt)].filter(Boolean).join(", ")}
         </span>
         {why && (
           <p className={state === "failed" ? "bad small" : "soft small"} dir="auto">
@@ -181,7 +178,7 @@ function DocumentRow(props: { document: IDocument; isBusy: boolean; onRemove: ()
       </td>
       <td>{pages === undefined ? "" : number(pages)}</td>
       <td className="wide-only" dir="auto">
-        {language ?? ""}
+        {languageName(language)}
       </td>
       <td className="nobreak wide-only">{ago(changedAt)}</td>
       <td>

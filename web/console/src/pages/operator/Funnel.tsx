@@ -11,7 +11,13 @@ export interface Step {
 }
 
 /** Screens by how often they were shown, and the share of callers who hung up there. */
-export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
+export function Funnel(props: {
+  days: number;
+  steps: Step[];
+  /** What screens are called, by their names. */
+  titles: Map<string, string>;
+}) {
+  const { days, steps, titles } = props;
   const used = steps.filter((s) => s.shown > 0).sort((a, b) => b.shown - a.shown);
   const most = used[0]?.shown ?? 1;
   const worst = used.reduce<Step | undefined>(
@@ -24,7 +30,7 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
         <h2>{say("operator.whereCallersGo")}</h2>
         <p className="soft small">
           {say("operator.lastDays", { days })}{" "}
-          {worst && say("operator.mostLeft", { screen: worst.screen })}
+          {worst && say("operator.mostLeft", { screen: titles.get(worst.screen) ?? worst.screen })}
         </p>
       </div>
       {used.length === 0 ? (
@@ -45,7 +51,12 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
             {used.map((s) => (
               <tr key={s.screen}>
                 <td className="path-cell">
-                  <span dir="auto">{s.screen}</span>
+                  <span dir="auto">{titles.get(s.screen) ?? s.screen}</span>
+                  {titles.has(s.screen) && (
+                    <span className="soft small block" dir="auto">
+                      {s.screen}
+                    </span>
+                  )}
                   <span className="narrow-only funnel-bar">
                     <Bar step={s} most={most} />
                   </span>

@@ -6,7 +6,7 @@ import { list } from "../../shell/format";
 import { say } from "../../words";
 import { useLook } from "./api";
 import { Funnel, type Step } from "./Funnel";
-import type { MenuGraph } from "./layout";
+import { titlesOf, type MenuGraph } from "./layout";
 import { MenuDrawing } from "./MenuDrawing";
 
 /** One of the menus; the one without codes is for all other codes. */
@@ -50,7 +50,9 @@ export function MenuView() {
       </div>
       <Problem error={graph.error || funnel.error || menus.error} />
       {!graph.data && !graph.error && <Skeleton lines={8} label={say("operator.readingMenu")} />}
-      {funnel.data && <Funnel days={funnel.data.days} steps={funnel.data.steps} />}
+      {funnel.data && (
+        <Funnel days={funnel.data.days} steps={funnel.data.steps} titles={titlesOf(graph.data)} />
+      )}
       {graph.data && <MenuDrawing key={code} graph={graph.data} />}
     </div>
   );

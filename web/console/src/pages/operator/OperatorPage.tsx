@@ -24,12 +24,15 @@ import { LogsView } from "./LogsView";
 import { MenuView } from "./MenuView";
 import "./operator.css";
 import { PeopleView } from "./PeopleView";
-import { PluginsView } from "./PluginsView";
 import { QueryView } from "./QueryView";
 import { SessionsView } from "./SessionsView";
 
 const MenuEditor = lazy(
   async () => (await Promise.all([import("./menu/MenuEditor"), loadWords("menu")]))[0],
+);
+
+const NoSuchPage = lazy(
+  async () => (await Promise.all([import("../../shell/NoSuchPage"), loadWords("absent")]))[0],
 );
 
 const OracleView = lazy(
@@ -42,6 +45,10 @@ const OwingView = lazy(
 
 const PhonesView = lazy(
   async () => (await Promise.all([import("./phones/PhonesView"), loadWords("phones")]))[0],
+);
+
+const PluginsView = lazy(
+  async () => (await Promise.all([import("./PluginsView"), loadWords("titles")]))[0],
 );
 
 const RetentionView = lazy(
@@ -118,7 +125,7 @@ const views: View[] = [
     plugin: "credits",
     page: () => <Loaded page={OwingView} />,
   },
-  { path: "plugins", title: "operator.plugins", page: () => <PluginsView /> },
+  { path: "plugins", title: "operator.plugins", page: () => <Loaded page={PluginsView} /> },
   { path: "settings", title: "operator.settings", page: () => <Loaded page={SettingsView} /> },
   { path: "backups", title: "operator.backups", page: () => <BackupsView /> },
   { path: "retention", title: "operator.retention", page: () => <Loaded page={RetentionView} /> },
@@ -154,7 +161,7 @@ export default function OperatorPage({ view }: { view: string }) {
     (v) =>
       (!v.service || services.includes(v.service)) && (!v.plugin || plugins.includes(v.plugin)),
   );
-  const shown = offered.find((v) => v.path === name) ?? offered[0];
+  const shown = offered.find((v) => v.path === name);
   return (
     <div className="page operator">
       <header className="page-head">
@@ -176,7 +183,13 @@ export default function OperatorPage({ view }: { view: string }) {
               </Link>
             ))}
           </nav>
-          {shown?.page(rest.join("/"))}
+          {shown ? (
+            shown.page(rest.join("/"))
+          ) : (
+            <Suspense>
+              <NoSuchPage to="operator" title="operator.health" isInner />
+            </Suspense>
+          )}
         </>
       ) : me.data === null ? (
         <TokenForm onToken={me.again} />

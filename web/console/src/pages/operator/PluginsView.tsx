@@ -1,7 +1,7 @@
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
-import { Say, say } from "../../words";
+import { Say, say, titleOf } from "../../words";
 import { useLook } from "./api";
 import { code } from "./parts";
 import { PluginSettingsForm } from "./PluginSettingsForm";
@@ -17,8 +17,23 @@ interface PluginState {
   settings: PluginSetting[];
 }
 
+/** What a plugin is called, in the reader's language where it is one of those that we know. */
+function nameOf({ name, title }: PluginState): string {
+  return titleOf(`plugin_${name}`) ?? (title || name);
+}
+
+/** Why it is on or off; what a plugin itself found out is as it said it. */
+function whyOf({ name, why }: PluginState): string {
+  const choice = `FEATURES=${name}=true`;
+  return say("operator.pluginWhy", {
+    why: why === `off unless ${choice}` ? "unasked" : why.replaceAll(" ", "_"),
+    choice,
+    text: why,
+  });
+}
+
 /** Which plugins are on, and why, with the settings that they declare. */
-export function PluginsView() {
+export default function PluginsView() {
   const { data, error } = useLook<{ plugins: PluginState[] }>("/operator/plugins", 60_000);
   return (
     <div className="stack" aria-busy={!data && !error}>
@@ -29,13 +44,13 @@ export function PluginsView() {
           <li key={p.name} className={p.on ? "card" : "card off"}>
             <div className="row spread">
               <h2>
-                <Icon name="plug" /> <span dir="auto">{p.title || p.name}</span>
+                <Icon name="plug" /> <span dir="auto">{nameOf(p)}</span>
               </h2>
               <span className={p.on ? "badge good" : "badge"}>
                 {say(p.on ? "operator.pluginOn" : "operator.pluginOff")}
               </span>
             </div>
-            <p dir="auto">{p.summary}</p>
+            <p dir="auto">{titleOf(`pluginDoes_${p.name}`) ?? p.summary}</p>
             <p className="soft small">
               <span className="mono">{p.name}</span>{" "}
               {p.version && (
@@ -43,7 +58,7 @@ export function PluginsView() {
                   <span dir="auto">{p.version}</span> ·{" "}
                 </>
               )}
-              <span dir="auto">{p.why}</span>
+              <span dir="auto">{whyOf(p)}</span>
             </p>
             {p.settings.length > 0 && (
               <details>
@@ -54,11 +69,7 @@ export function PluginsView() {
                       : "operator.settings",
                   )}
                 </summary>
-                <PluginSettingsForm
-                  plugin={p.name}
-                  title={p.title || p.name}
-                  settings={p.settings}
-                />
+                <PluginSettingsForm plugin={p.name} title={nameOf(p)} settings={p.settings} />
               </details>
             )}
           </li>

@@ -15,6 +15,26 @@ export interface MenuNode {
   count: number;
 }
 
+/** What callers know a screen by: how what it shows begins. One that shows nothing has its name alone. */
+export function screenTitle({ kind, text }: Pick<MenuNode, "kind" | "text">): string | undefined {
+  const first = text
+    .trim()
+    .split("\n")[0]
+    ?.trim()
+    .replaceAll(/\{\{.*?\}\}/g, "…");
+  return kind === "action" || !first ? undefined : first;
+}
+
+/** Screens by what callers know them by. */
+export function titlesOf(graph: MenuGraph | undefined): Map<string, string> {
+  return new Map(
+    graph?.nodes.flatMap((node) => {
+      const title = screenTitle(node);
+      return title ? [[node.id, title] as const] : [];
+    }),
+  );
+}
+
 export interface MenuEdge {
   from: string;
   to: string;

@@ -1,6 +1,7 @@
 import { postSigned, type Session } from "../../identity/session";
 import { ask } from "../operator/api";
 import { documentPath, nameText, over, type StoredText } from "../operator/oracle/choices";
+import { renamed } from "../../shell/features";
 import { refusal } from "../../shell/refusal";
 
 /** Makes the signed-in key the owner, by the code of a setup link. Doing it again is fine. */
@@ -52,7 +53,9 @@ export async function writeInstructions(
 export async function callIt(session: Session, name: string): Promise<void> {
   const path = documentPath("name");
   const { readOnly, newest } = await ask<StoredText>(session, path);
-  if (!readOnly) await ask(session, path, "PUT", { text: nameText(name) }, over(newest));
+  if (readOnly) return;
+  await ask(session, path, "PUT", { text: nameText(name) }, over(newest));
+  dispatchEvent(new Event(renamed));
 }
 
 /** A new link for one person, as they get it. */

@@ -1,7 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../../identity/session";
 import { useAsked, useDoing } from "../../../shell/asked";
-import { fetchFeatures } from "../../../shell/features";
+import { fetchFeatures, renamed } from "../../../shell/features";
 import { Problem } from "../../../shell/Problem";
 import { say } from "../../../words";
 import { ask, useLook } from "../api";
@@ -26,6 +26,7 @@ export function NameCard({ mayChange }: { mayChange: boolean }) {
     if (!stored || !wanted) return;
     run(async () => {
       await ask(session, path, "PUT", { text: nameText(wanted) }, over(stored.newest));
+      dispatchEvent(new Event(renamed));
       setTyped(undefined);
       setKept(true);
     });

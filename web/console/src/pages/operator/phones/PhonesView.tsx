@@ -4,7 +4,7 @@ import { Problem } from "../../../shell/Problem";
 import { Skeleton } from "../../../shell/Skeleton";
 import { say } from "../../../words";
 import { useLook } from "../api";
-import type { MenuGraph } from "../layout";
+import { titlesOf, type MenuGraph } from "../layout";
 import { Figure } from "../parts";
 import { FormsCard } from "./FormsCard";
 import {
@@ -13,7 +13,6 @@ import {
   moneyOf,
   ranges,
   spendOf,
-  titlesOf,
   type Figures,
   type Range,
 } from "./phones";
@@ -28,7 +27,7 @@ export default function PhonesView() {
   const { data, error } = useLook<Figures>(`/operator/ussd/figures?days=${range}`, often);
   return (
     <div className="stack phones" aria-busy={!data && !error}>
-      <div className="row">
+      <div className="row phones-range">
         <label>
           {say("phones.range")}
           <select

@@ -13,9 +13,9 @@ import {
   searchOf,
   spendOf,
   submissionsAfter,
-  titlesOf,
   type Receipt,
 } from "./phones";
+import { titlesOf } from "../layout";
 
 test("accounts and answers are read page by page", () => {
   expect(accountsAfter("")).toBe("/operator/ussd/accounts?limit=50");
@@ -86,11 +86,15 @@ test("screens have the titles that callers see", () => {
     nodes: [
       { ...node, id: "home", kind: "menu", text: "\nWelcome to the well\n1. Prices" },
       { ...node, id: "bare", kind: "menu", text: "" },
+      { ...node, id: "hello", kind: "end", text: "Hello {{ name }}!" },
       { ...node, id: "keep", kind: "action", text: "storeForm" },
     ],
     edges: [],
   });
-  expect([...titles]).toEqual([["home", "Welcome to the well"]]);
+  expect([...titles]).toEqual([
+    ["home", "Welcome to the well"],
+    ["hello", "Hello …!"],
+  ]);
   expect(titlesOf(undefined).size).toBe(0);
 });
 

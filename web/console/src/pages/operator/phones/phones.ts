@@ -1,6 +1,5 @@
 import { list, number, short } from "../../../shell/format";
 import { say } from "../../../words";
-import type { MenuGraph } from "../layout";
 
 /** An account of a telephone, as operators see it. */
 export interface Account {
@@ -168,16 +167,6 @@ export function moneyOf(cost: string | undefined, currency: string | undefined):
   const n = Number(cost);
   const digits = n > 0 && n < 1 ? 4 : 2;
   return `${number(n, { minimumFractionDigits: 2, maximumFractionDigits: digits })} ${currency}`;
-}
-
-/** Screens by how they begin, as callers know them; one without a text by its name. */
-export function titlesOf(graph: MenuGraph | undefined): Map<string, string> {
-  return new Map(
-    graph?.nodes.flatMap(({ id, kind, text }) => {
-      const first = text.trim().split("\n")[0]?.trim();
-      return kind === "action" || !first ? [] : [[id, first] as const];
-    }),
-  );
 }
 
 /** A form, and how often it was sent. */
