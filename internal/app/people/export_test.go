@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app/people"
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeysql"
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
@@ -93,8 +94,12 @@ func TestAnExportIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
+		keys, err := appkey.New(appkey.Deps{Store: appkeysql.New(db), Identity: new(identity.Service), Secret: make([]byte, 32)})
+		if err != nil {
+			t.Fatal(err)
+		}
 		keep := people.Services{
-			DB: db, Keys: &appkey.Service{Deps: appkey.Deps{Store: appkeysql.New(db), Now: time.Now}},
+			DB: db, Keys: keys,
 			Webhooks: webhooksql.New(db, queue.Config{}), Chats: oracle.New(oracle.Deps{Store: st}), Plugins: plugins,
 			Calls: st.CallsAfter, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		}

@@ -300,7 +300,7 @@ function SignedIn(props: {
                   name === "link" ? (
                     <LinkPage />
                   ) : isAbsent ? (
-                    <NoSuchPage to={offered[0]?.path} title={offered[0]?.title} />
+                    <NoSuchPage to={offered[0]?.path} named={offered[0]?.title} />
                   ) : isAbout || !shown ? (
                     <AboutPage onKey={props.onKey} onSignOut={props.onSignOut} />
                   ) : (

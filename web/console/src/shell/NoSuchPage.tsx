@@ -6,11 +6,11 @@ import { Link } from "./Link";
 export default function NoSuchPage(props: {
   /** Where to go instead. */
   to?: string | undefined;
-  title?: Key | undefined;
+  named?: Key | undefined;
   /** It stands below the heading of other pages. */
   isInner?: boolean;
 }) {
-  const { to = "about", title = "shell.about", isInner } = props;
+  const { to = "about", named = "shell.about", isInner } = props;
   const Heading = isInner ? "h2" : "h1";
   const card = (
     <section className="card nothing">
@@ -19,7 +19,7 @@ export default function NoSuchPage(props: {
       <p className="soft">{say("absent.hint")}</p>
       <p>
         <Link to={to} className="button">
-          {say("shell.goTo", { page: say(title) })}
+          {say("shell.goTo", { page: say(named) })}
         </Link>
       </p>
     </section>

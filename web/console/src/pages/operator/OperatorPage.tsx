@@ -187,7 +187,7 @@ export default function OperatorPage({ view }: { view: string }) {
             shown.page(rest.join("/"))
           ) : (
             <Suspense>
-              <NoSuchPage to="operator" title="operator.health" isInner />
+              <NoSuchPage to="operator" named="operator.health" isInner />
             </Suspense>
           )}
         </>
