@@ -120,8 +120,12 @@ export function MenuDrawing({
                 {`${clipped(screenTitle(n) ?? n.id, titleRoom)} `}
               </text>
               <text x={12} y={36} className="node-more">
-                <tspan {...itsOwn}>{clipped(n.id, nameRoom)}</tspan>
-                {` · ${kindOf(n)} `}
+                {screenTitle(n) && (
+                  <>
+                    <tspan {...itsOwn}>{clipped(n.id, nameRoom)}</tspan>{" "}
+                  </>
+                )}
+                <tspan dx={screenTitle(n) ? 4 : 0}>{`${kindOf(n)} `}</tspan>
               </text>
               {n.count > 0 && (
                 <text x={box.width - 12} y={36} textAnchor="end" className="node-count">
@@ -182,15 +186,15 @@ function kindOf({ kind }: MenuNode): string {
   return say("operator.screenKind", { kind });
 }
 
-/** Has what is seen, so that who speaks to the page can name it. */
+/** Begins with what is seen, so that who speaks to the page can name it. */
 function spoken(n: MenuNode): string {
-  const seen = { name: clipped(n.id, nameRoom), kind: kindOf(n) };
+  const title = screenTitle(n);
+  const seen = { name: clipped(n.id, title ? nameRoom : titleRoom), kind: kindOf(n) };
   const shown =
     n.count > 0
       ? say("operator.screenShown", { ...seen, count: n.count })
       : say("operator.screenNeverShown", seen);
-  const title = screenTitle(n);
-  return title ? `${shown}: ${clipped(title, titleRoom)}` : shown;
+  return title ? `${clipped(title, titleRoom)} ${shown}` : shown;
 }
 
 /** Scrolls a window until a box in it is in sight, with some room to its left. */
