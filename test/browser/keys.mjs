@@ -235,12 +235,12 @@ export function keyTests(world) {
       await around(page, name);
     }
     const chosen = page.locator(".node-detail h3");
-    await reach(page, /preMenu menu/);
+    await reach(page, /^preMenu menu/);
     await press(page, "ArrowRight");
     const first = (await has(page)).name.split(" ")[0];
     await chosen.getByText(first).waitFor();
     await press(page, "ArrowLeft");
-    await holds(page, /preMenu menu/);
+    await holds(page, /^preMenu menu/);
     await enter(page, /^infoMenu 1/);
     await holds(page, /^infoMenu/);
     await chosen.getByText("infoMenu").waitFor();

@@ -71,7 +71,7 @@ export function menuTests(world) {
     await page.reload();
     await page.getByText("This is the draft that you left here before.").waitFor();
     await page.getByRole("tab", { name: "Drawing" }).click();
-    await page.getByRole("button", { name: /preMenu menu/ }).click();
+    await page.getByRole("button", { name: /^preMenu menu/ }).click();
     await page.getByRole("button", { name: "Edit this screen" }).click();
     assert.equal(await page.getByLabel("Text, en").inputValue(), "Welcome to the well");
 
@@ -153,16 +153,16 @@ export function menuTests(world) {
     await visit("operator/menu");
     const menu = page.getByLabel("Menu of");
     assert.equal(await menu.locator("option:checked").innerText(), "Castalia (all other codes)");
-    await page.getByRole("button", { name: /preMenu menu/ }).waitFor();
+    await page.getByRole("button", { name: /^preMenu menu/ }).waitFor();
     await menu.selectOption({ label: "Clinic (*77*1#)" });
-    await page.getByRole("button", { name: /kliniki menu/ }).waitFor();
+    await page.getByRole("button", { name: /^kliniki menu/ }).waitFor();
     await page.getByRole("region", { name: "Funnel" }).getByText("kliniki", { exact: true }).waitFor();
-    assert.equal(await page.getByRole("button", { name: /preMenu menu/ }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: /^preMenu/ }).count(), 0);
     await looksRight(page, "the figures of another code's menu");
     await publish(() => before, "without the clinic");
     await eventually("the code has the menu of all others", async () => !/kliniki/.test(await call("*77*1#", `d-${Date.now()}`)));
     await page.reload();
-    await page.getByRole("button", { name: /preMenu menu/ }).waitFor();
+    await page.getByRole("button", { name: /^preMenu menu/ }).waitFor();
     assert.equal(await menu.count(), 0);
     await close();
   });

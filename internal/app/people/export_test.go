@@ -94,7 +94,9 @@ func TestAnExportIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		keys, err := appkey.New(appkey.Deps{Store: appkeysql.New(db), Identity: new(identity.Service), Secret: make([]byte, 32)})
+		keys, err := appkey.New(appkey.Deps{
+			Store: appkeysql.New(db), Identity: new(identity.Service), Secret: make([]byte, 32),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

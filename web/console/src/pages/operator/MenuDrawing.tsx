@@ -1,15 +1,7 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { number } from "../../shell/format";
 import { Say, say } from "../../words";
-import {
-  box,
-  layout,
-  neighbour,
-  screenTitle,
-  type MenuGraph,
-  type MenuNode,
-  type PlacedEdge,
-} from "./layout";
+import { box, layout, neighbour, type MenuGraph, type MenuNode, type PlacedEdge } from "./layout";
 
 /** The direction of a name; the types of SVG have no such attribute. */
 const itsOwn = { dir: "auto" };
@@ -117,15 +109,10 @@ export function MenuDrawing({
             >
               <rect width={box.width} height={box.height} rx={10} />
               <text x={12} y={19} className="node-name" {...itsOwn}>
-                {`${clipped(screenTitle(n) ?? n.id, titleRoom)} `}
+                {`${clipped(n.id)} `}
               </text>
               <text x={12} y={36} className="node-more">
-                {screenTitle(n) && (
-                  <>
-                    <tspan {...itsOwn}>{clipped(n.id, nameRoom)}</tspan>{" "}
-                  </>
-                )}
-                <tspan dx={screenTitle(n) ? 4 : 0}>{`${kindOf(n)} `}</tspan>
+                {`${kindOf(n)} `}
               </text>
               {n.count > 0 && (
                 <text x={box.width - 12} y={36} textAnchor="end" className="node-count">
@@ -173,14 +160,9 @@ export function MenuDrawing({
   );
 }
 
-/** As much as there is room for in a box. */
-function clipped(text: string, most: number): string {
-  const letters = [...text];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+function clipped(id: string): string {
+  return id.length > 24 ? `${id.slice(0, 23)}…` : id;
 }
-
-const titleRoom = 20;
-const nameRoom = 18;
 
 function kindOf({ kind }: MenuNode): string {
   return say("operator.screenKind", { kind });
@@ -188,13 +170,10 @@ function kindOf({ kind }: MenuNode): string {
 
 /** Begins with what is seen, so that who speaks to the page can name it. */
 function spoken(n: MenuNode): string {
-  const title = screenTitle(n);
-  const seen = { name: clipped(n.id, title ? nameRoom : titleRoom), kind: kindOf(n) };
-  const shown =
-    n.count > 0
-      ? say("operator.screenShown", { ...seen, count: n.count })
-      : say("operator.screenNeverShown", seen);
-  return title ? `${clipped(title, titleRoom)} ${shown}` : shown;
+  const seen = { name: clipped(n.id), kind: kindOf(n) };
+  return n.count > 0
+    ? say("operator.screenShown", { ...seen, count: n.count })
+    : say("operator.screenNeverShown", seen);
 }
 
 /** Scrolls a window until a box in it is in sight, with some room to its left. */
