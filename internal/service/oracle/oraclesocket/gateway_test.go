@@ -73,6 +73,8 @@ func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alon
 	for _, f := range change {
 		f(&d, &cfg)
 	}
+	answers := make(chan struct{}, 2)
+	d.Bus = answeringBus{d.Bus, answers}
 	g := oraclesocket.New(d, cfg)
 	handler := g.Routes()[0].Handler
 	serve = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,6 +90,16 @@ func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alon
 			t.Errorf("Run: %v", err)
 		}
 	}()
+	from := 2 // what its pages ask, and where it is
+	if cfg.Alone || cfg.NodeURL == "" {
+		from = 1
+	}
+	for range from { // until then other nodes do not know of it
+		select {
+		case <-answers:
+		case <-done:
+		}
+	}
 	stop := sync.OnceFunc(func() {
 		cancel()
 		<-done
@@ -95,6 +107,21 @@ func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alon
 	})
 	t.Cleanup(stop)
 	return &node{Gateway: g, url: server.URL + oraclesocket.Path, identity: ids, stop: stop}
+}
+
+// answeringBus tells when a node answers the others.
+type answeringBus struct {
+	bus.Bus
+	answers chan<- struct{}
+}
+
+func (b answeringBus) Respond(subject string, fn bus.Responder) (bus.Subscription, error) {
+	sub, err := b.Bus.Respond(subject, fn)
+	select {
+	case b.answers <- struct{}{}:
+	default:
+	}
+	return sub, err
 }
 
 func (n *node) auth(t *testing.T, who identitytest.Actor, options ...identitytest.Option) map[string]any {
